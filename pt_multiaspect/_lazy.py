@@ -17,18 +17,23 @@ def lazy_attributes(
 
     A name that is also the name of its module refers to that module.
     """
-    homes = {name: module for module, names in names_by_module.items() for name in names}
+    module_of = {}
+    for module_name, names in names_by_module.items():
+        for name in names:
+            module_of[name] = module_name
 
     def attribute(name: str) -> Any:
-        if name in homes:
-            module = import_module(f".{homes[name]}", package)
-            if name == homes[name]:
+        """Return a public name, after importing its module."""
+        if name in module_of:
+            module_name = module_of[name]
+            module = import_module(f".{module_name}", package)
+            if name == module_name:
                 return module
             return getattr(module, name)
         known = [public for public in dir(sys.modules[package]) if not public.startswith("_")]
-        message = f"module {package!r} has no attribute {name!r}{did_you_mean([name], known)}"
-        raise AttributeError(
-            message, name=name
-        )  # without the module, Python does not suggest names itself
+        hint = did_you_mean([name], known)
+        message = f"module {package!r} has no attribute {name!r}{hint}"
+        # Without the module as `obj`, Python does not suggest names itself.
+        raise AttributeError(message, name=name)
 
     return attribute

@@ -23,34 +23,38 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 def number(value: object, what: str) -> float:
     """Return `value` as a finite float, or as an int if it is whole; errors name it as `what`."""
-    if isinstance(value, Rational | Real | np.number) and not isinstance(value, bool | np.bool_):
+    is_bool = isinstance(value, bool | np.bool_)
+    is_number = isinstance(value, Rational | Real | np.number) and not is_bool
+    as_float = math.nan
+    if is_number:
         try:
-            number_ = float(cast(float, value))
+            as_float = float(cast(float, value))
         except OverflowError:
             raise MultiAspectError(
                 f"{what}: expected a finite number below 1.8e308, got a larger integer"
             ) from None
-        if math.isfinite(number_):
-            if number_.is_integer() and abs(number_) < 2**53:
-                return int(number_)
-            return number_
-    raise MultiAspectError(f"{what}: expected a finite number, got {shown(value)}")
+    if not math.isfinite(as_float):
+        raise MultiAspectError(f"{what}: expected a finite number, got {shown(value)}")
+    # Beyond 2**53, floats are not exact integers.
+    if as_float.is_integer() and abs(as_float) < 2**53:
+        return int(as_float)
+    return as_float
 
 
 def read_json(text: str, what: str) -> Any:
     """Parse `text` as JSON without repeated keys and lone surrogates; errors name it as `what`."""
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def object_with_distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Return a JSON object; raise an error if it repeats a key."""
         content = dict(pairs)
         if len(content) < len(pairs):
-            raise MultiAspectError(
-                f"{what}: expected each key once in a JSON object, got "
-                f"{choices(k for k, _ in pairs)}"
-            )
+            keys = choices(key for key, _ in pairs)
+            raise MultiAspectError(f"{what}: expected each key once in a JSON object, got {keys}")
         return content
 
     try:
-        content = json.loads(text, object_pairs_hook=unique)
+        content = json.loads(text, object_pairs_hook=object_with_distinct_keys)
+        # JSON can escape half of a character, which UTF-8 cannot encode.
         if _SURROGATE.search(text):
             with refuse_surrogates(what):
                 json.dumps(content, ensure_ascii=False).encode()
@@ -58,8 +62,10 @@ def read_json(text: str, what: str) -> Any:
     except RecursionError:
         raise MultiAspectError(f"{what}: expected valid JSON, got one nested too deeply") from None
     except MultiAspectError:
+        # These are ValueErrors as well, but need no explanation.
         raise
-    except ValueError as error:  # also an integer of thousands of digits
+    except ValueError as error:
+        # Invalid JSON, or an integer of thousands of digits.
         raise MultiAspectError(f"{what}: expected valid JSON, got {shown(text)}: {error}") from None
 
 
@@ -81,14 +87,16 @@ def exact(value: float) -> Fraction:
     simple = Fraction(value).limit_denominator(_DENOMINATOR)
     if float(simple) == value:
         return simple
-    return Fraction(repr(value))
+    printed = repr(value)
+    return Fraction(printed)
 
 
 def spell(value: float) -> str:
-    """Format a number briefly: 2, not 2.0."""
-    if float(f"{value:g}") == value:
-        return f"{value:g}"
-    return repr(float(value))  # NumPy's own floats would print their type
+    """Format a number briefly: 2, not 2.0; in full if six digits do not represent it."""
+    six_digits = f"{value:g}"
+    if float(six_digits) == value:
+        return six_digits
+    return repr(value)
 
 
 def spell_all(values: Iterable[float]) -> str:

@@ -37,12 +37,14 @@ def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
     """
 
     def parse(value: Any) -> str | None:
-        if not (value is None or isinstance(value, str)) or value not in names:
-            one_of = "one of " if len(names) > 1 else ""
-            raise MultiAspectError(
-                f"{name}: expected {one_of}{choices(map(repr, names))}, got {shown(value)}"
-            )
-        return value
+        """Return a value that is one of `names`."""
+        # Other types may not be comparable to text.
+        if (value is None or isinstance(value, str)) and value in names:
+            return value
+        expected = choices(map(repr, names))
+        if len(names) > 1:
+            expected = f"one of {expected}"
+        raise MultiAspectError(f"{name}: expected {expected}, got {shown(value)}")
 
     parse.options = names  # type: ignore[attr-defined]
     return parse
@@ -76,27 +78,45 @@ def real(
     """
 
     def parse(value: Any) -> float:
-        if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-            try:
-                number = float(value)
-            except OverflowError:  # an integer beyond 1.8e308
-                if value > 0:
-                    number = math.inf
-                else:
-                    number = -math.inf
-            if (low < number if open_low else low <= number) and number < high:
+        """Return a number from `low` up to but not including `high`."""
+        if _is_number(value):
+            number = _to_float(value)
+            is_above_minimum = number >= low
+            if open_low:
+                is_above_minimum = number > low
+            if is_above_minimum and number < high:
                 if number.is_integer():
                     return int(number)
                 return number
-        least, below = (
-            "above" if open_low else "of at least",
-            f" and below {high:g}" if high < np.inf else "",
-        )
-        raise MultiAspectError(
-            f"{name}: expected a number {least} {low:g}{below}, got {shown(value)}"
-        )
+        minimum = f"of at least {low:g}"
+        if open_low:
+            minimum = f"above {low:g}"
+        maximum = ""
+        if high < math.inf:
+            maximum = f" and below {high:g}"
+        raise MultiAspectError(f"{name}: expected a number {minimum}{maximum}, got {shown(value)}")
 
     return parse
+
+
+def _is_number(value: object) -> bool:
+    """Return whether a value is a number, of Python or NumPy, and no bool."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _is_integer(value: object) -> bool:
+    """Return whether a value is an integer, of Python or NumPy, and no bool."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _to_float(value: Any) -> float:
+    """Return a number as a float, integers beyond 1.8e308 as infinity."""
+    try:
+        return float(value)
+    except OverflowError:
+        if value > 0:
+            return math.inf
+        return -math.inf
 
 
 def whole(description: str, *, low: int, high: int | None = None) -> Callable[[Any], int | None]:
@@ -106,13 +126,14 @@ def whole(description: str, *, low: int, high: int | None = None) -> Callable[[A
     """
 
     def parse(value: Any) -> int | None:
+        """Return None or a whole number from `low` to `high`."""
         if value is None:
             return None
-        if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= low:
-            if high is None or value <= high:
-                return int(value)
+        if not _is_integer(value) or value < low:
+            raise MultiAspectError(f"{description}, at least {low}, got {shown(value)}")
+        if high is not None and value > high:
             raise MultiAspectError(f"{description} from {low} to {high}, got {shown(value)}")
-        raise MultiAspectError(f"{description}, at least {low}, got {shown(value)}")
+        return int(value)
 
     return parse
 
@@ -141,13 +162,12 @@ def count(name: str, *, low: int = 1, high: int | None = MAX_CUTOFF) -> Callable
     """
 
     def parse(value: Any) -> int:
-        number = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if number and low <= value and (high is None or value <= high):
-            return int(value)
-        if number and low <= value:
+        """Return a whole number from `low` to `high`."""
+        bound = f"of at least {low}"
+        if _is_integer(value) and value >= low:
+            if high is None or value <= high:
+                return int(value)
             bound = f"of at most {high}"
-        else:
-            bound = f"of at least {low}"
         raise MultiAspectError(f"{name}: expected a whole number {bound}, got {shown(value)}")
 
     return parse
@@ -173,6 +193,7 @@ def boolean(name: str) -> Callable[[Any], bool]:
     """
 
     def parse(value: Any) -> bool:
+        """Return True or False."""
         if isinstance(value, bool | np.bool_):
             return bool(value)
         raise MultiAspectError(f"{name}: expected True or False, got {shown(value)}")
@@ -188,14 +209,12 @@ def proportion(name: str) -> Callable[[Any], float]:
 
 def fraction(name: str) -> Callable[[Any], float]:
     """Return a parser that accepts a number from 0 to 1; errors start with `name`."""
+    parse_number = real(name, low=0)
 
     def parse(value: Any) -> float:
-        if (
-            isinstance(value, int | float | np.number)
-            and not isinstance(value, bool)
-            and 0 <= value <= 1
-        ):
-            return real(name, low=0)(value)
+        """Return a number from 0 to 1."""
+        if _is_number(value) and 0 <= value <= 1:
+            return parse_number(value)
         raise MultiAspectError(f"{name}: expected a number from 0 to 1, got {shown(value)}")
 
     return parse

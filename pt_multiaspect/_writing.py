@@ -67,16 +67,16 @@ def write_file(path: str | PathLike[str], content: str | bytes) -> None:
 def is_special(path: str | PathLike[str]) -> bool:
     """Return whether an existing file is a pipe, a device or an open file.
 
-    No temporary file can be used for these.
-
-    Regular files in /dev/shm are none of these.
+    No temporary file can replace these. Regular files in /dev/shm are none of these.
     """
     file = Path(os.path.expanduser(path))
-    if not stat.S_ISREG(file.stat().st_mode):
+    is_regular = stat.S_ISREG(file.stat().st_mode)
+    if not is_regular:
         return True
     for _ in range(_MOST_LINKS):
         folder = Path(os.path.realpath(file.parent))
-        if folder.is_relative_to("/proc") or folder == Path("/dev/fd"):  # as /dev/stdout > file
+        # Open files have links there, such as /dev/stdout if it was redirected to a file.
+        if folder.is_relative_to("/proc") or folder == Path("/dev/fd"):
             return True
         if not file.is_symlink():
             return False
@@ -85,20 +85,34 @@ def is_special(path: str | PathLike[str]) -> bool:
 
 
 def _replace(file: Path, data: bytes, earlier: os.stat_result | None) -> None:
+    """Write a temporary file and give it the name of the file; write in place if that is impossible.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    data : bytes
+        The content.
+    earlier : os.stat_result or None
+        The owner and the permissions of an earlier file, None if there is none.
+    """
+    # The directory may allow to replace a file that must not be written.
     if earlier is not None and not os.access(file, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     temporary = file.parent / f".{uuid.uuid4().hex}.tmp"
     try:
-        with open(temporary, "xb") as beside:
-            beside.write(data)
+        with open(temporary, "xb") as opened:
+            opened.write(data)
         if earlier is not None:
-            with suppress(OSError, AttributeError):  # not possible on all systems and for all users
+            # Not all systems have owners, and not all users can change them.
+            with suppress(OSError, AttributeError):
                 os.chown(temporary, earlier.st_uid, earlier.st_gid)
             temporary.chmod(stat.S_IMODE(earlier.st_mode))
         os.replace(temporary, file)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
-        if earlier is None or not isinstance(error, OSError) or error.errno not in _FIXED:
+        allows_no_new_files = isinstance(error, OSError) and error.errno in _FIXED
+        if earlier is None or not allows_no_new_files:
             raise
         warn(
             f"{file}: its directory allows no new files, so that it is written in place: if that "

@@ -138,37 +138,51 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
     reported dozens of times. If batches produce many keys for one cause, `group` limits them:
     three are reported, and a fourth warning says that further ones are not.
     """
-    collecting = _collected.get()
-    if collecting is not None:
-        if (called := Cause(message, key or message, group)) not in collecting:
-            collecting.append(called)
-        return
     cause = key or message
-    entry = cause if group is None else (group, cause)
-    given = _causes_of_call()
+    collected = _collected.get()
+    if collected is not None:
+        collected_cause = Cause(message, cause, group)
+        if collected_cause not in collected:
+            collected.append(collected_cause)
+        return
+    entry: str | tuple[str, str] = cause
+    if group is not None:
+        entry = (group, cause)
+    reported = _causes_of_call()
     earlier = _earlier.get()
+    if earlier is not None and entry in earlier:
+        return
+    # Of several threads, one warns.
     with _lock:
-        if entry in given or (earlier is not None and entry in earlier):
+        if entry in reported:
             return
-        if group is not None:
-            n_reported = sum(
-                isinstance(reported, tuple) and reported[0] == group for reported in given
+        n_of_group = _count_group(reported, group)
+        if n_of_group > _PER_GROUP:
+            return
+        if n_of_group == _PER_GROUP:
+            message += (
+                ". Runs or parts of the qrels (batches, folds) differ; further cases are not "
+                "reported"
             )
-            if n_reported > _PER_GROUP:
-                return
-            if n_reported == _PER_GROUP:
-                message += (
-                    ". Runs or parts of the qrels (batches, folds) differ; further cases are not "
-                    "reported"
-                )
-        given.add(entry)
+        reported.add(entry)
     try:
         warn(message)
-    except MultiAspectWarning:  # a filter raises it as an error, in the next call as well
-        given.discard(entry)
+    except MultiAspectWarning:
+        # A filter raises it as an error, which the next call raises again.
+        reported.discard(entry)
         raise
     if earlier is not None:
         earlier.add(entry)
+
+
+def _count_group(causes: _Causes, group: str | None) -> int:
+    """Return how many causes belong to a group; 0 for None."""
+    n_causes = 0
+    for cause in causes:
+        # Others are keys without a group.
+        if isinstance(cause, tuple) and cause[0] == group:
+            n_causes += 1
+    return n_causes
 
 
 #: The name under which the local variables of a call of a tool have the causes of which it has
@@ -177,41 +191,42 @@ _CAUSES = "__pt_multiaspect_causes__"
 
 
 def _causes_of_call() -> _Causes:
-    """Return the causes of which the outermost call of a tool has warned.
-
-    Such a call is a grid search with its folds.
+    """Return the causes of which the outermost call of a tool, such as a grid search, has warned.
 
     They are a local variable of this call, as they are to end with it: Python has no weak
     references to calls.
     """
-    outermost = None
+    outermost_call = None
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        is_call = bool(frame.f_code.co_flags & inspect.CO_NEWLOCALS)  # unlike modules
-        if is_call and frame.f_globals is not globals() and _is_of_tool(frame):
-            outermost = frame
+        # Modules that are being imported have frames as well, and this module is no tool.
+        is_call = bool(frame.f_code.co_flags & inspect.CO_NEWLOCALS)
+        is_here = frame.f_globals is globals()
+        if is_call and not is_here and _is_of_tool(frame):
+            outermost_call = frame
         frame = frame.f_back
-    if outermost is None:
+    if outermost_call is None:
         return _given
-    causes: _Causes = outermost.f_locals.setdefault(_CAUSES, set())
+    causes: _Causes = outermost_call.f_locals.setdefault(_CAUSES, set())
     return causes
 
 
 def warn(message: str) -> None:
     """Issue a warning in every call, unlike `warn_once`."""
-    collecting = _collected.get()
-    if collecting is not None:
-        collecting.append(Cause(message, None, None))
+    collected = _collected.get()
+    if collected is not None:
+        collected.append(Cause(message, key=None, group=None))
         return
+    # The warning is shown at the user's line. It has no registry of earlier warnings, as Python
+    # would not show the same text again at the same line, for other data.
     frame = _users_frame()
-    # Without a registry, as Python would not show the same text again at the same line, for other
-    # data.
+    module_name = str(frame.f_globals.get("__name__", ""))
     warnings.warn_explicit(
         message,
         MultiAspectWarning,
         frame.f_code.co_filename,
         frame.f_lineno,
-        module=str(frame.f_globals.get("__name__", "")),
+        module=module_name,
     )
 
 
@@ -229,11 +244,11 @@ def warn_of_run(message: str, remedy: str, *, key: str, group: str, run: str = "
     If warnings are collected, the caller names all runs of a `group` in one message, with
     `warn_of_runs`.
     """
-    collecting = _collected.get()
-    if collecting is None:
+    collected = _collected.get()
+    if collected is None:
         warn_once(f"{run}: {message}. {remedy}", key=key, group=group)
     else:
-        collecting.append(Cause(message, key, group, remedy))
+        collected.append(Cause(message, key, group, remedy))
 
 
 #: Number of runs that a warning names.
@@ -242,17 +257,19 @@ _MOST_RUNS = 3
 
 def warn_of_runs(causes: Iterable[tuple[str, Cause]]) -> None:
     """Issue one warning per group for the causes of all runs, which are given with their titles."""
-    groups: dict[str | None, list[tuple[str, Cause]]] = {}
+    messages_by_group: dict[str | None, list[str]] = {}
+    remedies: dict[str | None, str | None] = {}
     for title, cause in causes:
-        groups.setdefault(cause.group, []).append((title, cause))
-    for members in groups.values():
-        named = "; ".join(f"{title}: {cause.message}" for title, cause in members[:_MOST_RUNS])
-        further = len(members) - _MOST_RUNS
-        if further > 0:
-            more = f"; and {number_of(further, 'more run')}"
-        else:
-            more = ""
-        warn(f"{named}{more}. {members[0][1].remedy}")
+        messages = messages_by_group.setdefault(cause.group, [])
+        messages.append(f"{title}: {cause.message}")
+        remedies.setdefault(cause.group, cause.remedy)
+    for group, messages in messages_by_group.items():
+        text = "; ".join(messages[:_MOST_RUNS])
+        n_further = len(messages) - _MOST_RUNS
+        if n_further > 0:
+            further = number_of(n_further, "more run")
+            text += f"; and {further}"
+        warn(f"{text}. {remedies[group]}")
 
 
 @contextmanager
@@ -280,7 +297,9 @@ _TOOLS = (
 
 def _is_of_tool(frame: FrameType) -> bool:
     """Return whether a stack frame is of one of `_TOOLS`."""
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _TOOLS
+    module_name = str(frame.f_globals.get("__name__", ""))
+    package = module_name.partition(".")[0]
+    return package in _TOOLS
 
 
 def _users_frame() -> FrameType:
@@ -306,13 +325,12 @@ def refuse_surrogates(title: object) -> Iterator[None]:
     try:
         yield
     except UnicodeEncodeError as error:
-        surrogate, text = error.object[error.start], error.object
-        # Texts may have been joined by NUL characters.
-        before, after = (
-            text[: error.start].rpartition("\0")[2],
-            text[error.start + 1 :].partition("\0")[0],
-        )
-        excerpt = before[-_AROUND:] + surrogate + after[:_AROUND]
+        text = error.object
+        surrogate = text[error.start]
+        # Texts may have been joined by NUL characters: the parts between these are single texts.
+        text_before = text[: error.start].rpartition("\0")[2]
+        text_after = text[error.start + 1 :].partition("\0")[0]
+        excerpt = text_before[-_AROUND:] + surrogate + text_after[:_AROUND]
         raise MultiAspectError(
             f"{title}: expected text that UTF-8 can represent, got {excerpt!r}: {surrogate!r} is "
             "half of a character, as where text was cut; repair it or leave it out"
@@ -380,11 +398,13 @@ def parameter(name: str, value: object = None) -> str:
 
 def number_of(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless the number is 1."""
+    if number == 1:
+        return f"1 {noun}"
     if noun.endswith("query"):
-        several = f"{noun[:-1]}ies"
+        plural = noun.removesuffix("y") + "ies"
     else:
-        several = f"{noun}s"
-    return f"{number} {noun if number == 1 else several}"
+        plural = noun + "s"
+    return f"{number} {plural}"
 
 
 def agree(number: int, total: int, singular: str, plural: str) -> str:
@@ -392,7 +412,9 @@ def agree(number: int, total: int, singular: str, plural: str) -> str:
 
     Examples: '1 of 2 pairs has', '0 of 1 pair has', '0 of 2 pairs have'.
     """
-    return singular if 1 in (number, total) else plural
+    if number == 1 or total == 1:
+        return singular
+    return plural
 
 
 def tally(number: int, noun: str) -> str:
@@ -402,13 +424,16 @@ def tally(number: int, noun: str) -> str:
 
 def did_you_mean(unknown: Iterable[object], known: Iterable[object]) -> str:
     """Return a question that suggests known names similar to `unknown` ones, empty if none are."""
+    # Imported here, as few calls need it.
     from difflib import get_close_matches
 
-    options = [str(name) for name in known]
-    alike = [get_close_matches(str(name), options, n=1, cutoff=0.7) for name in unknown]
-    suggestions = dict.fromkeys(name for matches in alike for name in matches)
-    if suggestions:
-        return f". Did you mean {choices(suggestions)}?"
+    known_texts = [str(name) for name in known]
+    suggestions: list[str] = []
+    for name in unknown:
+        suggestions += get_close_matches(str(name), known_texts, n=1, cutoff=0.7)
+    distinct = dict.fromkeys(suggestions)
+    if distinct:
+        return f". Did you mean {choices(distinct)}?"
     return ""
 
 
@@ -428,27 +453,29 @@ def refuse_unknown(
     """
     options = list(known)
     lookup = set(options)
+    # A name that is not hashable, such as a list, cannot be known.
     unknown = [name for name in given if not isinstance(name, Hashable) or name not in lookup]
     if unknown:
-        got = choices(
-            name
-            if isinstance(name, str) and len(name) <= _LONGEST and "\n" not in name
-            else shown(name)
-            for name in unknown
-        )
+        start = _start(parameter)
         hint = did_you_mean(unknown, options)
-        raise MultiAspectError(
-            f"{_start(parameter)}expected {what} ({known_names(options, hint)}), got {got}{hint}"
-        )
+        expected = known_names(options, hint)
+        got = choices(map(_unknown_name, unknown))
+        raise MultiAspectError(f"{start}expected {what} ({expected}), got {got}{hint}")
+
+
+def _unknown_name(name: object) -> str:
+    """Return an unknown name for an error: without quotes, unless it is long or not a text."""
+    if isinstance(name, str) and len(name) <= _LONGEST and "\n" not in name:
+        return name
+    return shown(name)
 
 
 def refuse_repeated(names: Iterable[Hashable], what: str, parameter: str = "") -> None:
     """Raise an error if names are repeated; see `refuse_unknown`."""
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
-        raise MultiAspectError(
-            f"{_start(parameter)}expected distinct {what}, got several {choices(repeated)}"
-        )
+        start = _start(parameter)
+        raise MultiAspectError(f"{start}expected distinct {what}, got several {choices(repeated)}")
 
 
 def refuse_none(items: Sized, what: str, parameter: str = "") -> None:
@@ -459,10 +486,13 @@ def refuse_none(items: Sized, what: str, parameter: str = "") -> None:
 
 def refuse_single(names: Collection[object], what: str) -> None:
     """Raise an error if there are fewer than two names."""
-    if len(names) < 2:
-        raise MultiAspectError(
-            f"expected at least two {what}, got {f'only {choices(names)}' if names else 'none'}"
-        )
+    n_names = len(names)
+    if n_names >= 2:
+        return
+    got = "none"
+    if n_names == 1:
+        got = f"only {choices(names)}"
+    raise MultiAspectError(f"expected at least two {what}, got {got}")
 
 
 def refuse_taken(names: Iterable[str], taken: Collection[str], what: str) -> None:
@@ -475,6 +505,7 @@ def refuse_taken(names: Iterable[str], taken: Collection[str], what: str) -> Non
 
 
 def _start(parameter: str) -> str:
+    """Return the start of an error about a parameter, '' if it has no name."""
     if parameter:
         return f"{parameter}: "
     return ""
@@ -482,10 +513,11 @@ def _start(parameter: str) -> str:
 
 def choices(names: Iterable[object]) -> str:
     """Join `names` in their order for an error; of many, the first ones and the total."""
-    listed = list(map(str, names))
-    if len(listed) > _MOST_CHOICES:
-        return f"{', '.join(listed[:_MOST_CHOICES])}, … ({len(listed)} in total)"
-    return ", ".join(listed) or "none"
+    texts = list(map(str, names))
+    if len(texts) > _MOST_CHOICES:
+        first_texts = ", ".join(texts[:_MOST_CHOICES])
+        return f"{first_texts}, … ({len(texts)} in total)"
+    return ", ".join(texts) or "none"
 
 
 def known_names(names: Sequence[object], hint: str) -> str:
@@ -498,38 +530,48 @@ def known_names(names: Sequence[object], hint: str) -> str:
     hint : str
         What `did_you_mean` suggests, which replaces a long list; empty for nothing.
     """
-    listed = choices(names)
-    if len(listed) <= _LONGEST:
-        return listed
+    all_names = choices(names)
+    if len(all_names) <= _LONGEST:
+        return all_names
+    n_names = len(names)
     if hint:
-        return f"{len(names)} in total"
-    kept = 1
-    while kept < len(names) and len(", ".join(map(str, names[: kept + 1]))) <= _LONGEST:
-        kept += 1
-    if kept == len(names):
-        return ", ".join(map(str, names))
-    return f"{', '.join(map(str, names[:kept]))}, … ({len(names)} in total)"
+        return f"{n_names} in total"
+    texts = list(map(str, names))
+    # The first name is listed even if it is too long.
+    listed = texts[0]
+    for n_listed in range(2, n_names + 1):
+        longer = ", ".join(texts[:n_listed])
+        if len(longer) > _LONGEST:
+            break
+        listed = longer
+    if n_names == 1:
+        return listed
+    return f"{listed}, … ({n_names} in total)"
 
 
 def join_names(names: Sequence[str]) -> str:
     """Join names in a sentence: 'a, b and c'."""
-    if len(names) > 1:
-        return " and ".join([", ".join(names[:-1]), names[-1]])
-    return names[0]
+    *others, last = names
+    if not others:
+        return last
+    before = ", ".join(others)
+    return f"{before} and {last}"
 
 
 def shown(value: object) -> str:
     """Return a short description of any input for an error message; of a frame, its columns."""
-    if (
-        isinstance(value, int) and abs(value) > 10**30
-    ):  # Python does not print integers of thousands of digits
+    # Python does not print integers of thousands of digits.
+    if isinstance(value, int) and abs(value) > 10**30:
         return f"an integer of {value.bit_length()} bits"
+    type_name = type(value).__name__
     columns = getattr(value, "columns", None)
+    # Of frames; other objects with columns have no shape.
     if columns is not None and hasattr(value, "shape"):
-        return f"a {type(value).__name__} with the columns {choices(columns)}"
+        return f"a {type_name} with the columns {choices(columns)}"
     text = repr(value)
+    # Such as arrays and Series.
     if "\n" in text and hasattr(value, "__len__"):
-        return f"{type(value).__name__} of length {len(value)}"
+        return f"{type_name} of length {len(value)}"
     return cut(text)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import ir_measures
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 
 from ._cached import cached_property
 from ._numbers import spell
-from ._typing import Bools, Floats
+from ._typing import Bools, Floats, Ints
 from .aspects import Aspect
 from .errors import MultiAspectError, number_of, shown
 from .views import (
@@ -34,6 +35,10 @@ from .views import (
 _MOST_RANKS = 20
 #: Number of documents that are shown, and length of run names in column heads.
 _MOST_DOCUMENTS, _NAME = 20, 20
+#: Number of wrong pairs, and of ranks with a shortfall, that are shown.
+_MOST_COSTS = 5
+#: Differences from a best ranking up to this are rounding errors.
+_ROUNDING_ERROR = 1e-12
 #: Identifiers are shortened in the middle if there is too little space.
 _SHORTEN = 12
 _DOCNO = Column("docno", left=True, shorten=_SHORTEN)
@@ -250,8 +255,9 @@ class Explanation(View):
 def detail_columns(ranks: pd.DataFrame, labels: Collection[str]) -> list[str]:
     """Return the columns between the labels and the gain."""
     columns = list(ranks.columns)
-    start = _N_IDENTIFYING + len(labels)
-    return columns[start : columns.index("gain")]
+    first_detail = _N_IDENTIFYING + len(labels)
+    gain = columns.index("gain")
+    return columns[first_detail:gain]
 
 
 def gain_name(ranks: pd.DataFrame, details: list[str]) -> str:
@@ -259,9 +265,11 @@ def gain_name(ranks: pd.DataFrame, details: list[str]) -> str:
 
     This is a detail with the same numbers, or ``gain``.
     """
+    # NaN, where no gain is known, would be unequal to itself.
     gain = np.nan_to_num(_floats(ranks, "gain"))
     for name in details:
-        if np.array_equal(np.nan_to_num(_floats(ranks, name)), gain):
+        detail = np.nan_to_num(_floats(ranks, name))
+        if np.array_equal(detail, gain):
             return name
     return "gain"
 
@@ -274,137 +282,223 @@ def _floats(frame: pd.DataFrame, name: str) -> Floats:
 def _rank_table(explanation: Explanation, contributions_first: bool = False) -> Table:
     """Return the table of ranks.
 
-    Contributions follow what they are computed from or, at first, the documents.
+    The columns of contributions follow the others or, with `contributions_first`, the docno.
     """
     ranks = explanation.ranks
     lines = _lines(ranks)
-    drawn: list[Bar | str] = [*bars([line.contribution for line in lines])]
-    if explanation.offset:  # not a contribution of documents, so it has no bar
+    bars_of_lines: list[Bar | str] = [*bars([line.contribution for line in lines])]
+    if explanation.offset:
+        # It is not a contribution of documents, so it has no bar.
         lines.insert(0, _Line(explanation.offset, explanation.offset, text="offset"))
-        drawn.insert(0, "")
-    shown = ranks.iloc[[line.row for line in lines if line.row is not None]]
-    columns = _columns(explanation, shown)
-    n_first = _N_IDENTIFYING if contributions_first else len(columns)
-    is_unjudged = shown["note"].str.contains("unjudged").to_dict()
-    has_unjudged = any(is_unjudged.values())
-    cells_of_ranks = zip(*(cells for _, cells in columns), strict=True)
+        bars_of_lines.insert(0, "")
+    shown_rows = [line.row for line in lines if line.row is not None]
+    shown_ranks = ranks.iloc[shown_rows]
+    columns = _columns(explanation, shown_ranks)
+    n_before = len(columns)
+    if contributions_first:
+        n_before = _N_IDENTIFYING
+    # Remarks are in the last column, after the contributions.
+    is_unjudged = shown_ranks["note"].str.contains("unjudged").to_numpy(dtype=bool)
+    if is_unjudged.any():
+        remarks = np.where(is_unjudged, "unjudged", "").tolist()
+        columns.append(_FilledColumn(Column("", left=True), remarks))
+    cells_by_row: dict[int | None, list[str]] = {}
+    for position, row in enumerate(shown_rows):
+        cells_by_row[row] = [column.cells[position] for column in columns]
+    heads = _rank_heads(columns, n_before)
     rows = []
-    for line, bar in zip(lines, drawn, strict=True):
-        amounts: Cells = [decimals(line.contribution), bar, decimals(line.running)]
-        cells: list[Any]
-        if line.row is None:
-            after = [""] * (len(columns) - n_first)
-            cells = [line.text, *amounts, *after]
-        else:
-            labels = next(cells_of_ranks)
-            cells = [*labels[:n_first], *amounts, *labels[n_first:]]
-        if has_unjudged:
-            cells.append("unjudged" if is_unjudged.get(line.row) else "")
-        rows.append(Row(cells, span=n_first if line.row is None else 1))
-    heads = [column for column, _ in columns]
-    table_heads = [
-        *heads[:n_first],
-        Column("contribution"),
-        Column("", left=True, redundant=True),
-        Column("running"),
-        *heads[n_first:],
-    ]
-    if has_unjudged:
-        table_heads.append(Column("", left=True))
+    for line, bar in zip(lines, bars_of_lines, strict=True):
+        cells = cells_by_row.get(line.row)
+        rows.append(_rank_row(line, bar, cells, n_before, len(columns)))
     elsewhere = "`.ranks`, or -o FILE.csv of the command"
-    return Table(table_heads, rows, elsewhere=elsewhere, notes=_hidden_note(lines))
+    return Table(heads, rows, elsewhere=elsewhere, notes=_hidden_note(lines))
+
+
+def _rank_heads(columns: Sequence[_FilledColumn], n_before: int) -> list[Column]:
+    """Return the heads of the table of ranks: the contribution follows the first `n_before` columns."""
+    heads = [column.head for column in columns]
+    bar_head = Column("", left=True, redundant=True)
+    return [
+        *heads[:n_before],
+        Column("contribution"),
+        bar_head,
+        Column("running"),
+        *heads[n_before:],
+    ]
+
+
+def _rank_row(
+    line: _Line, bar: Bar | str, cells: Sequence[str] | None, n_before: int, n_columns: int
+) -> Row:
+    """Return a row of the table of ranks: the contribution follows the first `n_before` cells.
+
+    Parameters
+    ----------
+    line : _Line
+        The line.
+    bar : Bar or str
+        The bar of its contribution.
+    cells : sequence of str, optional
+        The `n_columns` other cells of a rank; None if the line replaces ranks.
+    """
+    amounts: Cells = [decimals(line.contribution), bar, decimals(line.running)]
+    if cells is None:
+        # The text of the line spans the columns before the contribution.
+        after = [""] * (n_columns - n_before)
+        return Row([line.text, *amounts, *after], span=n_before)
+    return Row([*cells[:n_before], *amounts, *cells[n_before:]])
 
 
 def _hidden_note(lines: list[_Line]) -> list[Sentence]:
     """Return how many ranks several lines replace, and what these contribute."""
     hidden = [line for line in lines if line.n_hidden]
+    # A single line states its own number and contribution.
     if len(hidden) < 2:
         return []
     n_hidden = sum(line.n_hidden for line in hidden)
     total = sum(line.contribution for line in hidden)
-    return [Sentence(f"Not shown: {n_hidden} ranks, which contribute {decimals(total)} together.")]
+    total_text = decimals(total)
+    return [Sentence(f"Not shown: {n_hidden} ranks, which contribute {total_text} together.")]
 
 
 def _lines(ranks: pd.DataFrame) -> list[_Line]:
-    """Return the rows to show of a ranking, and a line for each part that is left out.
+    """Return the lines of the table of ranks.
 
-    Of long rankings, the first third, the last rank, and the ranks that contribute most are shown.
+    These are the ranks down to the cutoff (see `_lines_to_cutoff`), a line for all ranks below the
+    cutoff, and the contributions that belong to no single rank.
     """
     contribution = _floats(ranks, "contribution")
     running = _floats(ranks, "running")
-    is_single = ranks["rank"].notna().to_numpy(dtype=bool)
-    is_below = ranks["note"].str.contains("below the cutoff").to_numpy(dtype=bool)
-    counting = np.flatnonzero(is_single & ~is_below)
-    is_shown = _shown_ranks(contribution[counting])
-    changes = np.flatnonzero(np.diff(is_shown)) + 1
-    lines = []
-    for part in np.split(np.arange(len(counting)), changes):
-        rows = counting[part]
-        if is_shown[part].all():
-            for row in rows.tolist():
-                lines.append(_Line(float(contribution[row]), float(running[row]), row))
-        else:
-            total = float(contribution[rows].sum())
-            end = float(running[rows[-1]])
-            text = f"... {len(rows)} more ranks"
-            lines.append(_Line(total, end, text=text, n_hidden=len(rows)))
-    if is_below.any():
-        last = np.flatnonzero(is_below)[-1]
-        text = f"{number_of(int(is_below.sum()), 'rank')} below the cutoff"
-        lines.append(_Line(0.0, float(running[last]), text=text))
-    for row in np.flatnonzero(~is_single).tolist():
+    is_single_rank = ranks["rank"].notna().to_numpy(dtype=bool)
+    is_below_cutoff = ranks["note"].str.contains("below the cutoff").to_numpy(dtype=bool)
+    rows_to_cutoff = np.flatnonzero(is_single_rank & ~is_below_cutoff)
+    lines = _lines_to_cutoff(rows_to_cutoff, contribution, running)
+    rows_below_cutoff = np.flatnonzero(is_below_cutoff)
+    n_below = len(rows_below_cutoff)
+    if n_below:
+        last_running = float(running[rows_below_cutoff[-1]])
+        text = f"{number_of(n_below, 'rank')} below the cutoff"
+        lines.append(_Line(0.0, last_running, text=text))
+    for row in np.flatnonzero(~is_single_rank).tolist():
         text = str(ranks["note"].iloc[row])
-        lines.append(_Line(float(contribution[row]), float(running[row]), text=text))
+        line = _Line(float(contribution[row]), float(running[row]), text=text)
+        lines.append(line)
+    return lines
+
+
+def _lines_to_cutoff(rows: Ints, contribution: Floats, running: Floats) -> list[_Line]:
+    """Return a line for each rank that is shown, and one for each sequence of hidden ranks.
+
+    Parameters
+    ----------
+    rows : array of int
+        The rows of the ranks down to the cutoff, in order.
+    contribution, running : array of float
+        The columns of all rows.
+    """
+    is_shown = _shown_ranks(contribution[rows])
+    is_shown_by_row = dict(zip(rows.tolist(), is_shown.tolist(), strict=True))
+    lines = []
+    for sequence_is_shown, sequence in groupby(is_shown_by_row, key=is_shown_by_row.__getitem__):
+        sequence_rows = list(sequence)
+        if sequence_is_shown:
+            for row in sequence_rows:
+                line = _Line(float(contribution[row]), float(running[row]), row)
+                lines.append(line)
+        else:
+            n_hidden = len(sequence_rows)
+            total = float(contribution[sequence_rows].sum())
+            last_running = float(running[sequence_rows[-1]])
+            text = f"... {n_hidden} more ranks"
+            lines.append(_Line(total, last_running, text=text, n_hidden=n_hidden))
     return lines
 
 
 def _shown_ranks(contribution: Floats) -> Bools:
-    """Return which of the ranks that can contribute are shown."""
-    is_shown = np.ones(len(contribution), dtype=np.bool_)
-    if len(contribution) <= _MOST_RANKS + 1:
-        return is_shown
-    size = np.abs(contribution)
-    size[: _MOST_RANKS // 3] = np.inf
-    size[-1] = np.inf
-    largest_first = np.argsort(-size, kind="stable")
-    is_shown[largest_first[_MOST_RANKS:]] = False
+    """Return which ranks down to the cutoff are shown.
+
+    Of long rankings, these are the first ranks, the last one, and those that contribute most.
+
+    Parameters
+    ----------
+    contribution : array of float, shape (n_ranks,)
+    """
+    n_ranks = len(contribution)
     # A line that replaces one rank takes as much space as the rank.
-    is_alone = ~is_shown[1:-1] & is_shown[:-2] & is_shown[2:]
+    if n_ranks <= _MOST_RANKS + 1:
+        return np.ones(n_ranks, dtype=np.bool_)
+    priority = np.abs(contribution)
+    n_first = _MOST_RANKS // 3
+    priority[:n_first] = np.inf
+    priority[-1] = np.inf
+    highest_first = np.argsort(-priority, kind="stable")
+    is_shown = np.zeros(n_ranks, dtype=np.bool_)
+    is_shown[highest_first[:_MOST_RANKS]] = True
+    # For the same reason, a hidden rank between two that are shown is shown as well.
+    is_hidden = ~is_shown[1:-1]
+    is_previous_shown = is_shown[:-2]
+    is_next_shown = is_shown[2:]
+    is_alone = is_hidden & is_previous_shown & is_next_shown
     is_shown[1:-1] |= is_alone
     return is_shown
 
 
-def _columns(explanation: Explanation, ranks: pd.DataFrame) -> list[tuple[Column, list[str]]]:
-    """Return the columns before the contribution, and their cells, of some ranks."""
-    columns = [
-        (Column("rank"), list(map(str, ranks["rank"]))),
-        (_DOCNO, list(map(str, ranks["docno"]))),
-    ]
+class _FilledColumn(NamedTuple):
+    """The head of a column of the table of ranks, and its cells."""
+
+    head: Column
+    cells: list[str]
+
+
+def _columns(explanation: Explanation, ranks: pd.DataFrame) -> list[_FilledColumn]:
+    """Return the columns before the contribution, with the cells of the given ranks.
+
+    With too little space, columns with a higher `spare` are left out first.
+    """
+    rank_cells = list(map(str, ranks["rank"]))
+    docno_cells = list(map(str, ranks["docno"]))
+    columns = [_FilledColumn(Column("rank"), rank_cells), _FilledColumn(_DOCNO, docno_cells)]
     for name in explanation.labels:
-        columns.append((Column(name, spare=1), _brief(_floats(ranks, name))))
-    details = explanation.details
-    for name in details:
-        columns.append((Column(name, spare=2), _brief(_floats(ranks, name))))
+        label_cells = _brief(_floats(ranks, name))
+        columns.append(_FilledColumn(Column(name, spare=1), label_cells))
+    for name in explanation.details:
+        detail_cells = _brief(_floats(ranks, name))
+        columns.append(_FilledColumn(Column(name, spare=2), detail_cells))
+    # Measures that combine several values have the part of each aspect, in place of one gain.
     names = list(ranks.columns)
-    parts = names[names.index("discount") + 1 : names.index("contribution")]
-    if parts:
-        for name in parts:
-            columns.append((Column(name, spare=4), list(map(decimals, ranks[name].tolist()))))
-        return columns
-    gain = _floats(ranks, "gain")
-    if not np.isnan(gain).all() and gain_name(explanation.ranks, details) == "gain":
-        columns.append((Column("gain", spare=2), _brief(gain)))
-    discount = _floats(ranks, "discount")
-    if not np.isnan(discount).all() and len(set(discount.tolist())) > 1:
-        columns.append((Column("discount", spare=3), list(map(decimals, discount.tolist()))))
+    first_part = names.index("discount") + 1
+    parts = names[first_part : names.index("contribution")]
+    for name in parts:
+        part_cells = list(map(decimals, ranks[name].tolist()))
+        columns.append(_FilledColumn(Column(name, spare=4), part_cells))
+    if not parts:
+        columns += _gain_and_discount(explanation, ranks)
     return columns
 
 
+def _gain_and_discount(explanation: Explanation, ranks: pd.DataFrame) -> Iterator[_FilledColumn]:
+    """Yield the columns of gains and discounts, if they are known and tell more than others."""
+    gain = _floats(ranks, "gain")
+    has_gains = not np.isnan(gain).all()
+    is_own_column = gain_name(explanation.ranks, explanation.details) == "gain"
+    if has_gains and is_own_column:
+        yield _FilledColumn(Column("gain", spare=2), _brief(gain))
+    discount = _floats(ranks, "discount")
+    has_discounts = not np.isnan(discount).all()
+    is_constant = len(set(discount.tolist())) <= 1
+    if has_discounts and not is_constant:
+        discount_cells = list(map(decimals, discount.tolist()))
+        yield _FilledColumn(Column("discount", spare=3), discount_cells)
+
+
 def _brief(values: Floats) -> list[str]:
-    """Return labels or gains as text; whole numbers have no decimals."""
+    """Return labels or gains as text: '-' for NaN, whole numbers without decimals."""
     known = values[~np.isnan(values)]
-    is_whole = (known == np.round(known)) & (np.abs(known) < 1e15)
-    n_digits = 15 if is_whole.all() else 4
+    is_whole = known == np.round(known)
+    is_exact = np.abs(known) < 1e15  # floats have 15 to 17 significant digits
+    n_digits = 4
+    if (is_whole & is_exact).all():
+        n_digits = 15
     texts = []
     for value in values.tolist():
         if np.isnan(value):
@@ -416,31 +510,39 @@ def _brief(values: Floats) -> list[str]:
 
 
 def _aspects(aspects: pd.DataFrame) -> list[Block]:
-    """Return the values of the aspects and their parts in the value of the measure."""
+    """Return a table of the values of the aspects and their parts in the value of the measure.
+
+    There is none for a single aspect.
+    """
     if len(aspects) < 2:
         return []
     rows = []
     for name, *numbers in aspects.itertuples(index=False, name=None):
         rows.append([name, *map(decimals, numbers)])
-    first, *others = aspects.columns
-    columns = [Column(first, left=True, shorten=_SHORTEN), *map(Column, others)]
+    name_head, *number_heads = aspects.columns
+    columns = [Column(name_head, left=True, shorten=_SHORTEN)]
+    columns += map(Column, number_heads)
     return [Table(columns, rows)]
 
 
 def _swaps(swaps: pd.DataFrame | None) -> list[Block]:
-    """Return the costliest pairs of adjacent documents in the wrong order."""
+    """Return a table of the costliest pairs of adjacent documents in the wrong order."""
     if swaps is None or swaps.empty:
         return []
+    # After rank, docno and next_docno, swaps have the error on each aspect, and at last the cost.
+    aspects = list(swaps.columns[3:-1])
     rows = []
-    for rank, above, below, *errors, cost in swaps.head(5).itertuples(index=False, name=None):
-        error_cells = [f"{error:g}" for error in errors]
-        rows.append([f"{rank}-{rank + 1}", above, below, *error_cells, decimals(cost)])
-    aspects = swaps.columns[3:-1]
+    for swap in swaps.head(_MOST_COSTS).to_dict("records"):
+        rank = swap["rank"]
+        next_rank = rank + 1
+        errors = [f"{swap[aspect]:g}" for aspect in aspects]
+        documents = [swap["docno"], swap["next_docno"]]
+        rows.append([f"{rank}-{next_rank}", *documents, *errors, decimals(swap["cost"])])
     columns = [
         Column("ranks"),
         Column("above", left=True, shorten=_SHORTEN),
         Column("below", left=True, shorten=_SHORTEN),
-        *(Column(name, spare=1) for name in aspects),
+        *(Column(aspect, spare=1) for aspect in aspects),
         Column("cost"),
     ]
     return [Heading("Costliest errors of adjacent documents"), Table(columns, rows)]
@@ -449,17 +551,28 @@ def _swaps(swaps: pd.DataFrame | None) -> list[Block]:
 def _shortfall(
     value: float, ideal: Explanation | None, shortfall: pd.DataFrame | None
 ) -> list[Block]:
-    """Return how much is missing to a best ranking, and at which ranks."""
+    """Return how much a value is below that of a best ranking, and at which ranks.
+
+    Parameters
+    ----------
+    value : float
+        The value.
+    ideal : Explanation or None
+        The explanation of a best ranking, if one is known.
+    shortfall : DataFrame or None
+        The shortfall of each rank, see `Explanation.shortfall`.
+    """
     if shortfall is None or ideal is None:
         return []
     total = ideal.value - value
-    if total <= 1e-12:
+    if total <= _ROUNDING_ERROR:
         return [Sentence("This is a best ranking.")]
-    short = shortfall[shortfall["shortfall"] > 1e-12]
-    largest = short.sort_values("shortfall", ascending=False, kind="stable").head(5)
+    is_short = shortfall["shortfall"] > _ROUNDING_ERROR
+    short = shortfall[is_short]
+    largest_first = short.sort_values("shortfall", ascending=False, kind="stable")
     rows = []
     row: Any
-    for row in largest.itertuples(index=False):
+    for row in largest_first.head(_MOST_COSTS).itertuples(index=False):
         cells = [
             _known(row.rank),
             _known(row.docno, row.note),
@@ -477,10 +590,9 @@ def _shortfall(
         Column("contribution"),
         Column("shortfall"),
     ]
-    title = (
-        f"A best ranking has {decimals(ideal.value)} ({decimals(total)} more). Largest shortfalls "
-        "by rank"
-    )
+    best = decimals(ideal.value)
+    more = decimals(total)
+    title = f"A best ranking has {best} ({more} more). Largest shortfalls by rank"
     return [Heading(title), Table(columns, rows)]
 
 
@@ -567,24 +679,33 @@ class Comparison(View):
 
 
 def _comparison_table(documents: pd.DataFrame, names: tuple[str, str]) -> Table:
-    """Return the documents that contribute differently, and notes on the others."""
+    """Return the documents that contribute differently, and notes on the others.
+
+    Parameters
+    ----------
+    documents : DataFrame
+        See `Comparison.documents`, which end with amounts that belong to no document.
+    names : tuple of str
+        The names of both runs.
+    """
     is_document = documents["docno"].notna()
     is_different = documents["difference"] != 0
     differing = documents[is_document & is_different]
     shown = pd.concat([differing.head(_MOST_DOCUMENTS), documents[~is_document]])
-    amounts = shown[["contribution_a", "contribution_b", "difference"]]
-    amounts = amounts.astype(np.float64)
+    differences = shown["difference"].astype(np.float64)
     rows: list[Cells] = []
     row: Any
-    for row, numbers, bar in zip(
-        shown.itertuples(index=False),
-        amounts.to_numpy().tolist(),
-        bars(amounts["difference"].tolist()),
-        strict=True,
-    ):
-        title = _known(row.docno, row.note)
-        ranks = [_known(row.rank_a), _known(row.rank_b)]
-        rows.append([title, *ranks, *map(decimals, numbers), bar])
+    for row, bar in zip(shown.itertuples(index=False), bars(differences.tolist()), strict=True):
+        cells: Cells = [
+            _known(row.docno, row.note),
+            _known(row.rank_a),
+            _known(row.rank_b),
+            decimals(row.contribution_a),
+            decimals(row.contribution_b),
+            decimals(row.difference),
+            bar,
+        ]
+        rows.append(cells)
     columns = [
         _DOCNO,
         *_columns_of_runs("rank in", names),
@@ -593,13 +714,16 @@ def _comparison_table(documents: pd.DataFrame, names: tuple[str, str]) -> Table:
         Column("", left=True, redundant=True),
     ]
     notes = []
-    hidden = differing["difference"].iloc[_MOST_DOCUMENTS:]
-    if len(hidden):
-        total = decimals(float(hidden.sum()))
-        notes.append(Sentence(f"... {number_of(len(hidden), 'more document')}: {total}"))
-    n_same = int((is_document & (documents["difference"] == 0)).sum())
+    hidden = differing.iloc[_MOST_DOCUMENTS:]
+    n_hidden = len(hidden)
+    if n_hidden:
+        hidden_documents = number_of(n_hidden, "more document")
+        total = decimals(float(hidden["difference"].sum()))
+        notes.append(Sentence(f"... {hidden_documents}: {total}"))
+    n_same = int((is_document & ~is_different).sum())
     if n_same:
-        notes.append(Sentence(f"{number_of(n_same, 'document')} without a difference"))
+        same_documents = number_of(n_same, "document")
+        notes.append(Sentence(f"{same_documents} without a difference"))
     return Table(columns, rows, notes=notes)
 
 
@@ -609,9 +733,10 @@ def _columns_of_runs(head: str, names: tuple[str, str]) -> list[Column]:
 
 
 def _difference_column(names: tuple[str, str]) -> Column:
-    """Return the column of the differences of two runs."""
-    in_text = " - ".join(crop(name, _NAME) for name in names)
-    return Column(" - ".join(names), in_text=in_text)
+    """Return the column of the differences of two runs, whose names are shortened in text."""
+    head = " - ".join(names)
+    short_names = [crop(name, _NAME) for name in names]
+    return Column(head, in_text=" - ".join(short_names))
 
 
 def _check(a: Explanation, b: Explanation) -> None:
@@ -626,62 +751,91 @@ def _check(a: Explanation, b: Explanation) -> None:
             f"compare: expected two explanations of one measure and one topic, got {a.label} for "
             f"topic {a.qid} and {b.label} for topic {b.qid}"
         )
+    # One row per document that either judges, with a column of each side per aspect.
     labels = a.judged.merge(
         b.judged, how="outer", left_index=True, right_index=True, suffixes=("_a", "_b")
     )
-    for column in a.labels:
-        labels_a = _floats(labels, f"{column}_a")
-        labels_b = _floats(labels, f"{column}_b")
-        different = np.flatnonzero(~np.isclose(labels_a, labels_b, equal_nan=True))
-        if len(different):
-            row = different[0]
+    for aspect in a.labels:
+        labels_a = _floats(labels, f"{aspect}_a")
+        labels_b = _floats(labels, f"{aspect}_b")
+        is_equal = np.isclose(labels_a, labels_b, equal_nan=True)
+        if not is_equal.all():
+            first = int(np.argmin(is_equal))
             raise MultiAspectError(
-                f"compare: expected explanations on the same qrels, got the {column} labels "
-                f"{labels_a[row]:g} and {labels_b[row]:g} for document {labels.index[row]}"
+                f"compare: expected explanations on the same qrels, got the {aspect} labels "
+                f"{labels_a[first]:g} and {labels_b[first]:g} for document {labels.index[first]}"
             )
-        scale_a = a.scales[column]
-        scale_b = b.scales[column]
+        scale_a = a.scales[aspect]
+        scale_b = b.scales[aspect]
         if scale_a != scale_b:
             raise MultiAspectError(
-                f"compare: expected explanations on the same qrels, got scales of {column} that "
+                f"compare: expected explanations on the same qrels, got scales of {aspect} that "
                 f"were inferred as {scale_a.scale} and {scale_b.scale}; declare the scales, or "
                 "explain both runs on the same qrels"
             )
 
 
+class _RunDocument(NamedTuple):
+    """A document in one of two runs."""
+
+    #: NA if the run does not retrieve the document.
+    rank: Any
+    contribution: float
+    #: Whether the document has no contribution of its own: one row has those of several ranks.
+    shares_row: bool
+
+
 def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
-    """Return one row per document that either run retrieves."""
+    """Return one row per document that either run retrieves, largest difference first.
+
+    Rows for the amounts that belong to no document follow.
+    """
     docnos = list(dict.fromkeys([*a.retrieved, *b.retrieved]))
     rows = pd.concat([a.ranks, b.ranks])
     rows = rows.dropna(subset=["docno"])
-    labels_of_documents = rows.drop_duplicates("docno").set_index("docno")
+    # Documents of both runs have two rows, with the same labels.
+    labels = rows.drop_duplicates("docno").set_index("docno")
     columns: dict[str, Any] = {"docno": docnos}
-    for column in a.labels:
-        columns[column] = labels_of_documents[column].reindex(docnos).to_numpy()
-    notes = [""] * len(docnos)
-    contributions = []
-    for side, run, name in (("a", a, "first"), ("b", b, "second")):
-        rank_of = {docno: rank for rank, docno in enumerate(run.retrieved, 1)}
-        single = _single_ranks(run)["contribution"].tolist()
-        ranks: list[Any] = []
-        amounts = []
-        for row, docno in enumerate(docnos):
-            rank = rank_of.get(docno)
-            amount = 0.0
-            if rank is not None and rank <= len(single):
-                amount = single[rank - 1]
-            elif rank is not None:
-                notes[row] = f"in a row of several ranks of the {name} run"
-            ranks.append(pd.NA if rank is None else rank)
-            amounts.append(amount)
-        columns[f"rank_{side}"] = pd.array(ranks, dtype="Int64")
-        contributions.append(amounts)
-    columns.update(_sides(*contributions))
+    for aspect in a.labels:
+        columns[aspect] = labels[aspect].reindex(docnos).to_numpy()
+    documents_a = _documents_of_run(a, docnos)
+    documents_b = _documents_of_run(b, docnos)
+    notes = []
+    for document_a, document_b in zip(documents_a, documents_b, strict=True):
+        note = ""
+        if document_b.shares_row:
+            note = "in a row of several ranks of the second run"
+        elif document_a.shares_row:
+            note = "in a row of several ranks of the first run"
+        notes.append(note)
+    columns["rank_a"] = pd.array([document.rank for document in documents_a], dtype="Int64")
+    columns["rank_b"] = pd.array([document.rank for document in documents_b], dtype="Int64")
+    contributions_a = [document.contribution for document in documents_a]
+    contributions_b = [document.contribution for document in documents_b]
+    columns.update(_sides(contributions_a, contributions_b))
     columns["note"] = notes
     documents = pd.DataFrame(columns)
-    largest_first = np.argsort(-documents["difference"].abs().to_numpy(), kind="stable")
+    size = documents["difference"].abs().to_numpy()
+    largest_first = np.argsort(-size, kind="stable")
     documents = documents.iloc[largest_first].reset_index(drop=True)
     return _with_rest(documents, a, b)
+
+
+def _documents_of_run(run: Explanation, docnos: list[str]) -> list[_RunDocument]:
+    """Return the rank and the contribution of each document in a run."""
+    rank_of = {docno: rank for rank, docno in enumerate(run.retrieved, 1)}
+    contributions = _single_ranks(run)["contribution"].tolist()  # of ranks 1, 2, …
+    documents = []
+    for docno in docnos:
+        rank = rank_of.get(docno)
+        if rank is None:
+            document = _RunDocument(pd.NA, 0.0, shares_row=False)
+        elif rank > len(contributions):
+            document = _RunDocument(rank, 0.0, shares_row=True)
+        else:
+            document = _RunDocument(rank, contributions[rank - 1], shares_row=False)
+        documents.append(document)
+    return documents
 
 
 def _sides(a: Any, b: Any) -> dict[str, Floats]:
@@ -701,44 +855,61 @@ def _single_ranks(run: Explanation) -> pd.DataFrame:
 
 
 def _with_rest(table: pd.DataFrame, a: Explanation, b: Explanation) -> pd.DataFrame:
-    """Return a table, then the amounts that belong to no document.
-
-    Offsets are among these if they differ.
-    """
-    amounts: dict[str, list[float]] = {}
-    for side, run in enumerate((a, b)):
-        rest = run.ranks[run.ranks["rank"].isna()]
-        for note, contribution in zip(rest["note"], rest["contribution"].tolist(), strict=True):
-            amounts.setdefault(note, [0.0, 0.0])[side] += contribution
+    """Return a table, followed by a row for each amount that belongs to no document."""
+    amounts_a = _amounts_without_rank(a)
+    amounts_b = _amounts_without_rank(b)
+    notes = list(dict.fromkeys([*amounts_a, *amounts_b]))
     if a.offset != b.offset:
-        amounts["offset"] = [a.offset, b.offset]
-    if not amounts:
+        notes.append("offset")
+        amounts_a["offset"] = a.offset
+        amounts_b["offset"] = b.offset
+    if not notes:
         return table
-    columns: dict[str, Any] = dict(_sides(*zip(*amounts.values(), strict=True)))
-    columns["note"] = pd.Series(list(amounts), dtype=object)
-    rest_table = pd.DataFrame(columns)
-    for name in table.columns.difference(rest_table.columns):
+    # An amount that one run lacks is 0 there.
+    rest_a = [amounts_a.get(note, 0.0) for note in notes]
+    rest_b = [amounts_b.get(note, 0.0) for note in notes]
+    columns: dict[str, Any] = {**_sides(rest_a, rest_b)}
+    columns["note"] = pd.Series(notes, dtype=object)
+    rest = pd.DataFrame(columns)
+    # The other columns are empty, with types that do not change those of the table.
+    for name in table.columns.difference(rest.columns):
         dtype: Any = object
         if pd.api.types.is_numeric_dtype(table[name]):
             dtype = table[name].dtype
-        rest_table[name] = pd.Series([None] * len(rest_table), dtype=dtype)
-    rest_table = rest_table[table.columns]
+        rest[name] = pd.Series([None] * len(rest), dtype=dtype)
+    rest = rest[table.columns]
     if table.empty:
-        return rest_table
-    return pd.concat([table, rest_table], ignore_index=True)
+        return rest
+    return pd.concat([table, rest], ignore_index=True)
+
+
+def _amounts_without_rank(run: Explanation) -> dict[str, float]:
+    """Return the sums of the contributions that belong to no single rank, by their note."""
+    has_no_rank = run.ranks["rank"].isna()
+    rows = run.ranks[has_no_rank]
+    contributions = rows["contribution"].tolist()
+    amounts: dict[str, float] = {}
+    for note, contribution in zip(rows["note"], contributions, strict=True):
+        earlier = amounts.get(note, 0.0)
+        amounts[note] = earlier + contribution
+    return amounts
 
 
 def _ranks(a: Explanation, b: Explanation) -> pd.DataFrame:
-    """Return one row per rank, with the documents of both runs."""
+    """Return one row per rank with the documents of both runs, then the amounts without a rank."""
     single_a = _single_ranks(a)
     single_b = _single_ranks(b)
+    # The shorter ranking is padded.
     n_ranks = max(len(single_a), len(single_b))
-    contributions = [_pad_column(run["contribution"], n_ranks, 0.0) for run in (single_a, single_b)]
+    docnos_a = _pad_column(single_a["docno"], n_ranks, None)
+    docnos_b = _pad_column(single_b["docno"], n_ranks, None)
+    contributions_a = _pad_column(single_a["contribution"], n_ranks, 0.0)
+    contributions_b = _pad_column(single_b["contribution"], n_ranks, 0.0)
     columns = {
         "rank": pd.array(range(1, n_ranks + 1), dtype="Int64"),
-        "docno_a": pd.Series(_pad_column(single_a["docno"], n_ranks, None), dtype=object),
-        "docno_b": pd.Series(_pad_column(single_b["docno"], n_ranks, None), dtype=object),
-        **_sides(*contributions),
+        "docno_a": pd.Series(docnos_a, dtype=object),
+        "docno_b": pd.Series(docnos_b, dtype=object),
+        **_sides(contributions_a, contributions_b),
         "note": pd.Series([""] * n_ranks, dtype=object),
     }
     return _with_rest(pd.DataFrame(columns), a, b)

@@ -25,9 +25,8 @@ class _Program(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments, where ``help COMMAND`` is ``COMMAND --help``."""
-        if args and args[0] == "help":
-            command = args[1:2]  # empty without a command
-            args = [*command, "--help"]
+        if args[:1] == ["help"]:
+            args = [*args[1:2], "--help"]
         return super().parse_args(ctx, args)
 
     def resolve_command(
@@ -35,14 +34,12 @@ class _Program(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the named command, or raise an error if it is unknown."""
         if args and not args[0].startswith("-") and args[0] not in self.commands:
-            name = args[0]
-            similar = get_close_matches(name, self.commands, n=1)
-            if similar:
-                hint = f"did you mean {similar[0]}?"
+            near = get_close_matches(args[0], self.commands, n=1)
+            if near:
+                known = f"did you mean {near[0]}?"
             else:
-                known = ", ".join(self.commands)
-                hint = f"expected one of {known}"
-            raise click.UsageError(f"unknown command {name!r}; {hint}", ctx)
+                known = f"expected one of {', '.join(self.commands)}"
+            raise click.UsageError(f"unknown command {args[0]!r}; {known}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -75,12 +72,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         codecs.register_error(NAME, _replace_unencodable)
         sys.stdout.reconfigure(errors=NAME)
     try:
-        return _run_program(argv)
+        with messages_for_shell(OPTIONS), warnings.catch_warnings():
+            warnings.simplefilter("always", MultiAspectWarning)
+            warnings.showwarning = _show_warning
+            code = program.main(argv, prog_name=NAME, standalone_mode=False)
+        sys.stdout.flush()
     except MultiAspectError as error:
         return _fail(str(error), 2)
     except click.UsageError as error:
-        command = NAME
-        if error.ctx is not None:
+        if error.ctx is None:
+            command = NAME
+        else:
             command = error.ctx.command_path
         return _fail(f"{usage_message(error)} (see '{command} --help')", 2)
     except click.ClickException as error:
@@ -92,79 +94,40 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         _discard_output()
-        file = error.filename or "output"
-        return _fail(f"{file}: {error.strerror or error}", 1)
+        return _fail(f"{error.filename or 'output'}: {error.strerror or error}", 1)
     except ImportError as error:  # of an optional package
         return _fail(str(error), 1)
     except MemoryError:
         return _fail(
             "out of memory: evaluate fewer runs or measures at a time, or divide large files", 1
         )
-
-
-def _run_program(argv: Sequence[str] | None) -> int:
-    """Run the command that the arguments name, and return its exit code.
-
-    Warnings of the package are printed as messages, and errors name options.
-    """
-    with messages_for_shell(OPTIONS), warnings.catch_warnings():
-        warnings.simplefilter("always", MultiAspectWarning)
-        warnings.showwarning = _show_warning
-        code = program.main(argv, prog_name=NAME, standalone_mode=False)
-    # Now, so that an error is not raised when Python ends.
-    sys.stdout.flush()
-    if isinstance(code, int):
-        return code
-    return 0
+    return code if isinstance(code, int) else 0
 
 
 def _replace_unencodable(error: UnicodeError) -> tuple[str, int]:
-    """Return question marks for characters that a console cannot show, and hyphens for minus signs.
-
-    As a handler of codecs, also return the position at which encoding continues.
-    """
+    """Return question marks for characters that a console cannot show, and hyphens for minus signs."""
     assert isinstance(error, UnicodeEncodeError)  # of a stream that is written
-    replacement = ""
-    for character in error.object[error.start : error.end]:
-        if character == MINUS:
-            replacement += "-"
-        else:
-            replacement += "?"
-    return replacement, error.end
+    characters = error.object[error.start : error.end]
+    return "".join("-" if character == MINUS else "?" for character in characters), error.end
 
 
 def _open_closed_streams() -> None:
     """Open standard streams that are closed, so that files do not get their numbers; output then fails."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
-        is_closed = getattr(sys, name) is None
-        if is_closed:
-            _open_null_stream(number, name)
-
-
-def _open_null_stream(number: int, name: str) -> None:
-    """Open a closed standard stream with its file descriptor 0, 1 or 2, if this is free.
-
-    Output to stdout fails, as if the stream was closed; that to stderr is dropped.
-    """
-    if name == "stderr":
-        access = os.O_WRONLY
-    else:
-        access = os.O_RDONLY
-    descriptor = os.open(os.devnull, access)
-    if descriptor != number and not _is_open(number):
-        os.dup2(descriptor, number)
-        os.close(descriptor)
-        descriptor = number
-    if name == "stdin":
-        mode = "r"
-    else:
-        mode = "w"
-    stream = open(descriptor, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  # until the end
-    setattr(sys, name, stream)
+        if getattr(sys, name) is not None:
+            continue
+        # Output to a file that is open for reading fails, as it does if the stream is closed.
+        # Errors are dropped.
+        opened = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+        if opened != number and not _is_open(number):
+            os.dup2(opened, number)
+            os.close(opened)
+            opened = number
+        mode = "r" if name == "stdin" else "w"
+        setattr(sys, name, open(opened, mode, encoding="utf-8", closefd=False))  # noqa: SIM115  # until the end
 
 
 def _is_open(number: int) -> bool:
-    """Return whether a file descriptor is open."""
     try:
         os.fstat(number)
     except OSError:
@@ -177,7 +140,6 @@ def _discard_output() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        # What is left in the buffer goes to the null device.
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
         os.close(null)
@@ -191,6 +153,5 @@ def _fail(message: str, code: int) -> int:
 def _show_warning(
     message: Warning | str, category: type[Warning], *_: object, **__: object
 ) -> None:
-    """Print a warning of this package to standard error; those of others are not for users."""
     if issubclass(category, MultiAspectWarning):
         tell(f"warning: {message}")

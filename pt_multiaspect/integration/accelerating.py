@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ir_measures
@@ -30,6 +30,10 @@ _last = LastJudgments()
 
 _QRELS = ("query_id", "doc_id", "relevance")
 _RUN = ("query_id", "doc_id", "score")
+
+#: Kinds of numbers in NumPy.
+_INTEGERS = "iu"
+_REAL_NUMBERS = "iuf"
 
 
 def accelerate() -> Acceleration:
@@ -89,9 +93,10 @@ class Acceleration:
     """
 
     def __init__(self) -> None:
-        self._began = not _installed_providers()
-        if self._began:
-            # Before pytrec_eval's provider; ir-measures tries the providers in order.
+        is_active = len(_installed_providers()) > 0
+        self._began_here = not is_active
+        if self._began_here:
+            # ir-measures tries the providers in order: this one before that of pytrec_eval.
             ir_measures.DefaultPipeline.providers.insert(0, _AcceleratedProvider())
 
     def undo(self) -> None:
@@ -103,7 +108,7 @@ class Acceleration:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        if self._began:
+        if self._began_here:
             self.undo()
 
 
@@ -127,33 +132,43 @@ class _AcceleratedProvider(Provider):  # type: ignore[misc]
         That includes measures that are not accelerated: one provider yields them all in
         pytrec_eval's order.
         """
-        return bool(
-            ir_measures.pytrec_eval.is_available() and ir_measures.pytrec_eval.supports(measure)
-        )
+        pytrec_eval = ir_measures.pytrec_eval
+        return bool(pytrec_eval.is_available() and pytrec_eval.supports(measure))
 
     def _evaluator(self, measures: Iterable[AnyMeasure], qrels: object) -> Evaluator:
-        wanted = set(measures) if isinstance(measures, Iterator) else measures
-        ours = frozenset(measure for measure in wanted if _is_accelerated(measure))
-        if ours:
+        """Return an accelerated evaluator, or that of pytrec_eval if it would not be faster or differ."""
+        # An iterator can be read only once.
+        if isinstance(measures, Iterator):
+            measures = set(measures)
+        accelerated = frozenset(measure for measure in measures if _is_accelerated(measure))
+        if accelerated:
             qrels = as_repeatable(qrels)
-            prepared = self._prepare(ours, qrels)
+            prepared = self._prepare(accelerated, qrels)
             if prepared is not None:
-                return _AcceleratedEvaluator(wanted, prepared)
-        return ir_measures.pytrec_eval.evaluator(wanted, qrels)
+                return _AcceleratedEvaluator(measures, prepared)
+        return ir_measures.pytrec_eval.evaluator(measures, qrels)
 
     def _prepare(self, measures: frozenset[AnyMeasure], qrels: object) -> _Prepared | None:
-        frame = _plain_frame(qrels, _QRELS, "iu")
+        """Return measures and qrels, prepared anew unless they are the last ones.
+
+        None if pytrec_eval reads the qrels in another way than this package.
+        """
+        frame = _plain_frame(qrels, _QRELS, _INTEGERS)
         if frame is None:
             return None
         try:
             judgments = _last.of(frame)
             labels = judgments.labels("relevance")
         except MultiAspectError:
-            return None  # pytrec_eval uses the last of different labels for the same document
-        prepared = self._prepared  # another thread may replace it meanwhile
-        if prepared is None or prepared.judgments is not judgments or prepared.measures != measures:
-            standard = StandardMeasures(measures, judgments, labels)
-            prepared = self._prepared = _Prepared(frame, judgments, measures, standard)
+            # Different labels for the same document, of which pytrec_eval uses the last.
+            return None
+        # In a local variable, as another thread may replace the attribute meanwhile.
+        last = self._prepared
+        if last is not None and last.judgments is judgments and last.measures == measures:
+            return last
+        standard = StandardMeasures(measures, judgments, labels)
+        prepared = _Prepared(frame, judgments, measures, standard)
+        self._prepared = prepared
         return prepared
 
 
@@ -190,54 +205,58 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
 
         The order depends on that of sets. pt.Experiment shows its columns in this order.
         """
+        qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}}
         run = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
-        tiny = ir_measures.pytrec_eval.evaluator(self.measures, {"q1": {"d1": 1}, "q2": {"d1": 1}})
-        by_query = [
-            list(part) for _, part in groupby(tiny._iter_calc(run), lambda metric: metric.query_id)
-        ]
-        # Queries alternate within each group: q1 q2 q1 q2.
-        return [[metric.measure for metric in metrics] for metrics in by_query[::2]]
+        evaluator = ir_measures.pytrec_eval.evaluator(self.measures, qrels)
+        metrics = evaluator._iter_calc(run)
+        parts = []
+        for _, metrics_of_query in groupby(metrics, key=lambda metric: metric.query_id):
+            parts.append([metric.measure for metric in metrics_of_query])
+        # Each group has two parts, for q1 and for q2, with the same measures.
+        return parts[::2]
 
     def _iter_calc(self, run: object) -> Iterator[Metric]:
+        """Yield the values of a run, in the order of pytrec_eval."""
         run = as_repeatable(run)
-        frame = _plain_frame(run, _RUN, "iuf")
+        frame = _plain_frame(run, _RUN, _REAL_NUMBERS)
         if frame is None:
             yield from self._original._iter_calc(run)
             return
-        judgments = self._prepared.judgments
-        rankings = Rankings(frame, judgments)
-        qids = rankings.source.qids
-        position = judgments.query_positions(qids)
-        answered = [
-            (qid, query)
-            for qid, query in zip(qids.tolist(), position.tolist(), strict=True)
-            if query >= 0
-        ]
+        rankings = Rankings(frame, self._prepared.judgments)
+        rows_by_qid = _rows_by_judged_qid(rankings, self._prepared.judgments)
         values: dict[tuple[AnyMeasure, str], float] = {}
-        for measure, column in self._prepared.standard.values(rankings, lambda: frame).items():
-            query_values = column.tolist()
-            values.update(((measure, qid), query_values[query]) for qid, query in answered)
+        accelerated = self._prepared.standard.values(rankings, lambda: frame)
+        for measure, values_of_queries in accelerated.items():
+            query_values = values_of_queries.tolist()
+            for qid, row in rows_by_qid.items():
+                values[measure, qid] = query_values[row]
         for original in self._originals_of_others:
             for metric in original._iter_calc(run):
                 values[metric.measure, metric.query_id] = metric.value
+        # As in pytrec_eval: by group, then by query, then by measure of the group.
         for measures in self._groups:
-            for qid, _ in answered:
-                for measure in measures:
-                    if (measure, qid) in values:
-                        yield Metric(
-                            query_id=qid, measure=measure, value=values.pop((measure, qid))
-                        )
-        for (
-            measure,
-            qid,
-        ), value in values.items():  # measures that pytrec_eval confuses with others
+            for qid, measure in product(rows_by_qid, measures):
+                if (measure, qid) in values:
+                    value = values.pop((measure, qid))
+                    yield Metric(query_id=qid, measure=measure, value=value)
+        # Measures that pytrec_eval confuses with others are in no group.
+        for (measure, qid), value in values.items():
             yield Metric(query_id=qid, measure=measure, value=value)
 
 
+def _rows_by_judged_qid(rankings: Rankings, judgments: Judgments) -> dict[str, int]:
+    """Return the row in the judgments of each query of a run, without the queries that have none."""
+    qids = rankings.source.qids
+    rows = judgments.query_positions(qids)
+    is_judged = rows >= 0
+    return dict(zip(qids[is_judged].tolist(), rows[is_judged].tolist(), strict=True))
+
+
 def _is_accelerated(measure: AnyMeasure) -> bool:
-    return (
-        standard_base(measure) is not None and not {"gains", "judged_only"} & measure.params.keys()
-    )
+    """Return whether a kernel of this package computes the measure with its parameters."""
+    if "gains" in measure.params or "judged_only" in measure.params:
+        return False
+    return standard_base(measure) is not None
 
 
 def _plain_frame(data: Any, columns: tuple[str, str, str], kinds: str) -> pd.DataFrame | None:
@@ -250,49 +269,69 @@ def _plain_frame(data: Any, columns: tuple[str, str, str], kinds: str) -> pd.Dat
     columns : tuple of str
         Two columns of identifiers, which are strings, and one of numbers.
     kinds : str
-        The kinds of the numbers in NumPy.
+        The kinds of the numbers in NumPy, such as 'iu' for integers.
     """
-    if isinstance(data, dict):
-        if not all(isinstance(documents, dict) and documents for documents in data.values()):
-            return None
-        rows = [
-            (qid, docno, value)
-            for qid, documents in data.items()
-            for docno, value in documents.items()
-        ]
-        frame = pd.DataFrame(rows, columns=list(columns))
-    elif isinstance(data, pd.DataFrame):
-        if not data.columns.is_unique or not set(columns) <= set(data.columns):
-            return None
-        frame = data[list(columns)]
-    elif isinstance(data, list) and data and all(type(row) is type(data[0]) for row in data):
-        fields = getattr(data[0], "_fields", ())
-        if not set(columns) <= set(fields):
-            return None
-        frame = pd.DataFrame(data, columns=list(fields))[list(columns)]
-    else:
+    frame = _frame_of_columns(data, columns)
+    if frame is None or frame.empty:
         return None
-    *identifiers, numbers = columns
-    is_plain = len(frame) and all(_has_strings(frame[column]) for column in identifiers)
-    return frame if is_plain and _has_numbers(frame[numbers], kinds) else None
+    qids, docnos, numbers = columns
+    if not _has_strings(frame[qids]) or not _has_strings(frame[docnos]):
+        return None
+    if not _has_numbers(frame[numbers], kinds):
+        return None
+    return frame
+
+
+def _frame_of_columns(data: Any, columns: tuple[str, str, str]) -> pd.DataFrame | None:
+    """Return three columns of qrels or a run: a frame, a nested dict or a list of named tuples.
+
+    None for anything else, and if a column is missing.
+    """
+    names = list(columns)
+    if isinstance(data, dict):
+        return _frame_of_dict(data, names)
+    if isinstance(data, pd.DataFrame):
+        has_columns = data.columns.is_unique and set(names) <= set(data.columns)
+        if not has_columns:
+            return None
+        return data[names]
+    if isinstance(data, list) and data:
+        row_type = type(data[0])
+        fields = getattr(row_type, "_fields", ())
+        has_one_type = all(type(row) is row_type for row in data)
+        if not has_one_type or not set(names) <= set(fields):
+            return None
+        return pd.DataFrame(data, columns=list(fields))[names]
+    return None
+
+
+def _frame_of_dict(data: dict[Any, Any], names: list[str]) -> pd.DataFrame | None:
+    """Return ``{qid: {docno: number}}`` as a frame; None if a query has no dict of documents."""
+    rows = []
+    for qid, documents in data.items():
+        if not isinstance(documents, dict) or not documents:
+            return None
+        for docno, number in documents.items():
+            rows.append((qid, docno, number))
+    return pd.DataFrame(rows, columns=names)
 
 
 def _has_strings(column: pd.Series[Any]) -> bool:
     """Return whether all values are strings."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return (
-            not column.hasnans
-            and pd.api.types.infer_dtype(column.cat.categories, skipna=False) == "string"
-        )
+        categories = column.cat.categories
+        has_string_categories = pd.api.types.infer_dtype(categories, skipna=False) == "string"
+        return has_string_categories and not column.hasnans
     if is_arrow(column):
         return pd.api.types.is_string_dtype(column.dtype) and not column.hasnans
     # Faster than a test for missing values, which are not strings in pandas.
-    return pd.api.types.infer_dtype(column.to_numpy(dtype=object), skipna=False) == "string"
+    values = column.to_numpy(dtype=object)
+    return pd.api.types.infer_dtype(values, skipna=False) == "string"
 
 
 def _has_numbers(column: pd.Series[Any], kinds: str) -> bool:
-    return (
-        isinstance(column.dtype, np.dtype)
-        and column.dtype.kind in kinds
-        and not column.isna().any()
-    )
+    """Return whether all values are numbers of these kinds in NumPy, and none is missing."""
+    if not isinstance(column.dtype, np.dtype):
+        return False
+    has_missing = column.isna().any()
+    return column.dtype.kind in kinds and not has_missing

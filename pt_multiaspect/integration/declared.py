@@ -50,35 +50,42 @@ def with_aspects(
     if aspects is None:
         return dict(measures)
     check_aspects(aspects, judged, option)
-    bound = {
-        label: measure.declare(aspects, option) if supports(measure) else measure
-        for label, measure in measures.items()
-    }
-    if isinstance(aspects, tuple):
-        return bound
-    plain = [label for label, measure in bound.items() if not supports(measure)]
+    declared: dict[str, ir_measures.Measure] = {}
+    of_ir_measures = []
+    for label, measure in measures.items():
+        if supports(measure):
+            declared[label] = measure.declare(aspects, option)
+        else:
+            declared[label] = measure
+            of_ir_measures.append(label)
+    # A tuple only names columns, and has no scales.
+    if isinstance(aspects, tuple) or not of_ir_measures:
+        return declared
     relevance = aspects.get("relevance")
-    if plain and relevance is not None and not _is_plain(relevance):
+    if relevance is not None and not _has_grades_only(relevance):
         warn_once(
-            f"{choices(plain)}: computed on the plain labels of relevance, without the gains, "
-            f"threshold or codes that {option} declares; use On(base=...) where these matter"
+            f"{choices(of_ir_measures)}: computed on the plain labels of relevance, without the "
+            f"gains, threshold or codes that {option} declares; use On(base=...) where these matter"
         )
-    return bound
+    return declared
 
 
 def default_measures(aspects: Sequence[str]) -> dict[str, ir_measures.Measure]:
     """Return the measures, by label, that are reported of some aspects if none are given."""
     if len(aspects) == 1:
-        return {base: On(aspect=aspects[0], base=base) for base in ("AP", "RR")}
-    gated = {"TOMA-gated@10": TOMA(gate="relevance") @ 10}
+        aspect = aspects[0]
+        return {"AP": On(aspect=aspect, base="AP"), "RR": On(aspect=aspect, base="RR")}
+    measures: dict[str, ir_measures.Measure] = {}
     if "relevance" in aspects:
-        toma = gated
+        measures["TOMA-gated@10"] = TOMA(gate="relevance") @ 10
     else:
-        toma = {"TOMA@10": TOMA @ 10}
-    return {**toma, "CAM@10": CAM @ 10, "MM@10": MM @ 10}
+        measures["TOMA@10"] = TOMA @ 10
+    measures["CAM@10"] = CAM @ 10
+    measures["MM@10"] = MM @ 10
+    return measures
 
 
-def _is_plain(aspect: Aspect) -> bool:
+def _has_grades_only(aspect: Aspect) -> bool:
     """Return whether only grades are declared, and higher grades are better."""
     return aspect.greater_is_better and aspect == Aspect(grades=aspect.grades)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 import ir_measures
 
@@ -12,10 +11,26 @@ from ..bases.strings import with_quotes
 from ..errors import MultiAspectError, refuse_none
 from .parsing import parse, refuse_other_name
 
+#: The closing bracket of each opening one.
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+_QUOTES = ('"', "'")
+
+#: The signs between parts of a measure, beside which there may be whitespace.
+_SIGNS = ("@", "=")
 
 #: ``alias=measure``. In a measure, an = only occurs inside parentheses.
-_LABELLED = re.compile(r"""(?:"([^"]*)"|'([^']*)'|([^()\[\]{}'"=]*?))\s*=\s*(.*)""", re.DOTALL)
+_LABELLED = re.compile(
+    r"""
+    (?:
+        "(?P<in_double>[^"]*)"
+        | '(?P<in_single>[^']*)'
+        | (?P<unquoted>[^()\[\]{}'"=]*?)
+    )
+    \s*=\s*
+    (?P<measure>.*)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 
 
 def parse_list(texts: Iterable[str]) -> dict[str, ir_measures.Measure]:
@@ -47,14 +62,15 @@ def parse_list(texts: Iterable[str]) -> dict[str, ir_measures.Measure]:
     {'nDCG@10': nDCG@10, 'map': AP, 'ours': CAM(base='AP')@10}
     """
     labelled: dict[str, ir_measures.Measure] = {}
-    for text in chain.from_iterable(map(split_measures, texts)):
-        for label, measure in _parse_labelled(text):
-            earlier = labelled.setdefault(label, measure)
-            if earlier != measure or type(earlier) is not type(measure):
-                raise MultiAspectError(
-                    f"the alias {label!r} is given to two measures, {earlier} and {measure}; use "
-                    "distinct aliases"
-                )
+    for text in texts:
+        for part in split_measures(text):
+            for label, measure in _parse_labelled(part):
+                earlier = labelled.setdefault(label, measure)
+                if earlier != measure or type(earlier) is not type(measure):
+                    raise MultiAspectError(
+                        f"the alias {label!r} is given to two measures, {earlier} and {measure}; "
+                        "use distinct aliases"
+                    )
     refuse_none(labelled, "measure, such as nDCG@10")
     return labelled
 
@@ -84,59 +100,84 @@ def split_measures(text: str) -> list[str]:
     >>> split_measures("nDCG@10, TOMA(aspects={'relevance': 2}) @ 10")
     ['nDCG@10', "TOMA(aspects={'relevance': 2})@10"]
     """
+    is_outside = _is_outside(text)
     parts = [""]
-    open_brackets: list[str] = []
-    quote = ""
     for position, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote and text[position - 1] != "\\" else quote
-        elif character in "\"'":
-            quote = character
-        elif character in _CLOSING:
-            open_brackets.append(_CLOSING[character])
-        elif character in _CLOSING.values():
-            if not open_brackets or open_brackets.pop() != character:
-                raise MultiAspectError(
-                    f"cannot read the measures {text!r}: unexpected {character!r}"
-                )
-        elif not open_brackets and character.isspace():
-            before, after = parts[-1], text[position:].lstrip()
-            if not before.endswith(("@", "=")) and not after.startswith(("@", "=")):
+        following = text[position + 1 :]
+        if is_outside[position] and character.isspace():
+            is_beside_sign = parts[-1].endswith(_SIGNS) or following.lstrip().startswith(_SIGNS)
+            if not is_beside_sign:
                 parts.append("")
-            continue
-        elif (
-            not open_brackets
-            and character == ","
-            and not text[position + 1 : position + 2].isdigit()
-        ):
-            parts.append("")  # in P_5,10, a comma separates cutoffs
-            continue
-        parts[-1] += character
-    if quote or open_brackets:
-        raise MultiAspectError(
-            f"cannot read the measures {text!r}: expected {quote or open_brackets[-1]} at the end"
-        )
+        elif is_outside[position] and character == "," and not following[:1].isdigit():
+            parts.append("")
+        else:
+            parts[-1] += character
     return [part for part in parts if part]
 
 
+def _is_outside(text: str) -> list[bool]:
+    """Return for each character of measures whether it is outside brackets and quotes.
+
+    Raise an error if these do not match.
+    """
+    is_outside = []
+    expected_brackets: list[str] = []  # closing ones, the innermost last
+    expected_quote = ""
+    for position, character in enumerate(text):
+        is_outside.append(not expected_quote and not expected_brackets)
+        if expected_quote:
+            is_escaped = text[position - 1] == "\\"
+            if character == expected_quote and not is_escaped:
+                expected_quote = ""
+        elif character in _QUOTES:
+            expected_quote = character
+        elif character in _CLOSING:
+            expected_brackets.append(_CLOSING[character])
+        elif character in _CLOSING.values():
+            expected = ""
+            if expected_brackets:
+                expected = expected_brackets.pop()
+            if character != expected:
+                raise MultiAspectError(
+                    f"cannot read the measures {text!r}: unexpected {character!r}"
+                )
+    if expected_quote or expected_brackets:
+        missing = expected_quote or expected_brackets[-1]
+        raise MultiAspectError(f"cannot read the measures {text!r}: expected {missing} at the end")
+    return is_outside
+
+
 def _parse_labelled(text: str) -> Iterator[tuple[str, ir_measures.Measure]]:
-    """Yield the measures of one text, with their aliases."""
-    match = _LABELLED.fullmatch(text)
-    if match is None:
-        quoted = with_quotes(text)
-        members = parse(quoted)
-        as_written = quoted == text and len(members) == 1
-        yield from ((text if as_written else str(member), member) for member in members)
+    """Yield the alias or name, and the measure, of each measure of a text."""
+    labelled = _LABELLED.fullmatch(text)
+    if labelled is None:
+        yield from _parse_unlabelled(text)
         return
-    *labels, rest = match.groups()
-    label = next((label for label in labels if label), "").strip()
-    if not (label and rest):
+    label = labelled["in_double"] or labelled["in_single"] or labelled["unquoted"] or ""
+    label = label.strip()
+    measure_text = labelled["measure"]
+    if not label or not measure_text:
         raise MultiAspectError(f"expected alias=measure, as in CAM=CAM(base='AP')@10, got {text!r}")
-    members = parse(with_quotes(rest))
-    if len(members) > 1:
+    members = parse(with_quotes(measure_text))
+    first = members[0]
+    n_members = len(members)
+    if n_members > 1:
         raise MultiAspectError(
-            f"expected one measure for the alias {label!r}, but {rest!r} expands to "
-            f"{len(members)}, such as {members[0]}; give each of them an alias"
+            f"expected one measure for the alias {label!r}, but {measure_text!r} expands to "
+            f"{n_members}, such as {first}; give each of them an alias"
         )
-    refuse_other_name(label, members[0])
-    yield label, members[0]
+    refuse_other_name(label, first)
+    yield label, first
+
+
+def _parse_unlabelled(text: str) -> Iterator[tuple[str, ir_measures.Measure]]:
+    """Yield the name and the measure of each measure of a text without alias."""
+    quoted = with_quotes(text)
+    members = parse(quoted)
+    is_family = len(members) > 1
+    for member in members:
+        # The text is the name, if Python can read it as one measure.
+        if quoted == text and not is_family:
+            yield text, member
+        else:
+            yield str(member), member

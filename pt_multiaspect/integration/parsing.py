@@ -44,15 +44,20 @@ class MeasureName(str):
 
     def __new__(cls, measure: ir_measures.Measure, name: str | None = None) -> MeasureName:
         """Return the name of a measure, by default its string form."""
-        text = super().__new__(cls, measure if name is None else name)
+        if name is None:
+            name = str(measure)
+        text = super().__new__(cls, name)
         text.measure = measure
         return text
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """Return how pickle restores the name: a function and its arguments."""
         name = str.__str__(self)
-        if function_of(self.measure) is None:
-            return type(self), (self.measure, name)
-        return _restore_name, (pickle_with_code(self.measure), name)
+        is_users_function = function_of(self.measure) is not None
+        if is_users_function:
+            # Another process may not know the function, so that its code is pickled as well.
+            return _restore_name, (pickle_with_code(self.measure), name)
+        return type(self), (self.measure, name)
 
     def __copy__(self) -> MeasureName:
         return self
@@ -64,6 +69,16 @@ class MeasureName(str):
 def _restore_name(content: bytes, name: str) -> MeasureName:
     return MeasureName(pickle.loads(content), name)
 
+
+#: A printed measure, such as ``CAM(base='AP')@10``.
+_PRINTED = re.compile(
+    r"""
+    (?P<name>\w+)
+    (?P<params>\(.*\))?
+    (?P<cutoff>@\d+)?
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 
 #: The names of other columns in PyTerrier's tables.
 _OTHER_COLUMNS = ("name", "qid", "mrt")
@@ -121,17 +136,20 @@ def alias(name: str, measure: MeasureLike) -> MeasureName:
 def refuse_other_name(alias: str, measure: ir_measures.Measure) -> None:
     """Raise an error if the alias of a measure is the name of a different measure."""
     namesakes = find_measures(alias)
-    if namesakes and not _may_be_called(measure, namesakes):
-        raise MultiAspectError(
-            f"alias: {alias!r} is the name of a measure ({choices(namesakes[:3])}), which "
-            f"{measure} is not; use another name, such as {short_label(str(measure), measure)!r}"
-        )
+    if not namesakes or _may_be_called(measure, namesakes):
+        return
+    examples = choices(namesakes[:3])
+    another_name = short_label(str(measure), measure)
+    raise MultiAspectError(
+        f"alias: {alias!r} is the name of a measure ({examples}), which {measure} is not; use "
+        f"another name, such as {another_name!r}"
+    )
 
 
 def _may_be_called(measure: ir_measures.Measure, namesakes: Sequence[ir_measures.Measure]) -> bool:
-    """Return whether a measure is one of `namesakes`, perhaps with parameters that their name leaves open.
+    """Return whether a measure may have a name: it has the parameters that the name states, and others.
 
-    On relevance, `On` may have the name of its base, and so may `Subtopics`.
+    On relevance, `On` may also have the name of its base, and so may `Subtopics`.
 
     Parameters
     ----------
@@ -140,26 +158,30 @@ def _may_be_called(measure: ir_measures.Measure, namesakes: Sequence[ir_measures
     namesakes : sequence of Measure
         The measures that have the name; P has several, with different cutoffs.
     """
+    if _has_params_of(measure, namesakes):
+        return True
     base = getattr(getattr(measure, "bases", None), "default", None)
-    base_measure = getattr(base, "measure", base)  # of ir-measures, or of this package
+    # Bases of ir-measures are wrapped.
+    base_measure = getattr(base, "measure", base)
     is_on_relevance = getattr(measure, "one_aspect", None) == "relevance"
-    meant = [measure]
-    if is_on_relevance or is_diversity_measure(base_measure):
-        meant.append(base_measure)
-    return any(_has_params_of(candidate, namesakes) for candidate in meant)
+    is_on_subtopics = is_diversity_measure(base_measure)
+    if is_on_relevance or is_on_subtopics:
+        return _has_params_of(base_measure, namesakes)
+    return False
 
 
 def _has_params_of(measure: ir_measures.Measure, namesakes: Sequence[ir_measures.Measure]) -> bool:
     """Return whether a measure has the class of namesakes, and the parameters that all of these have."""
-    same = [namesake for namesake in namesakes if type(namesake) is type(measure)]
-    if not same:
+    of_same_class = [namesake for namesake in namesakes if type(namesake) is type(measure)]
+    if not of_same_class:
         return False
-    if measure in same:
+    if measure in of_same_class:
         return True
     params = _stated_params(measure)
-    first, *others = [_stated_params(namesake) for namesake in same]
-    for name, value in first.items():
-        is_common = all(other.get(name) == value for other in others)
+    params_of_namesakes = [_stated_params(namesake) for namesake in of_same_class]
+    for name, value in params_of_namesakes[0].items():
+        # Namesakes that differ in a parameter, as P does in cutoffs, leave it open.
+        is_common = all(others.get(name) == value for others in params_of_namesakes)
         if is_common and params.get(name) != value:
             return False
     return True
@@ -232,34 +254,40 @@ def parse(measure: MeasureLike) -> list[ir_measures.Measure]:
         return [_check_complete(check_params(measure))]
     if isinstance(measure, MeasureName):
         return [measure.measure]
-    if not isinstance(measure, str):
-        raise MultiAspectError(
-            f"expected a measure or a string such as 'nDCG@10' or 'map', got {shown(measure)}"
-        )
-    if measure in TRACK_NAMES:
-        return [TRACK_NAMES[measure]]
-    if measure in _OTHER_TRACK_NAMES:
-        raise MultiAspectError(f"the tracks' {measure} {_OTHER_TRACK_NAMES[measure]}")
-    _check_trec_name(measure)
+    if isinstance(measure, str):
+        return _parse_text(measure)
+    raise MultiAspectError(
+        f"expected a measure or a string such as 'nDCG@10' or 'map', got {shown(measure)}"
+    )
+
+
+def _parse_text(text: str) -> list[ir_measures.Measure]:
+    """Parse a name of the tracks, of trec_eval or of ir-measures, in this order."""
+    if text in TRACK_NAMES:
+        return [TRACK_NAMES[text]]
+    if text in _OTHER_TRACK_NAMES:
+        raise MultiAspectError(f"the tracks' {text} {_OTHER_TRACK_NAMES[text]}")
+    _check_trec_name(text)
     members: list[ir_measures.Measure] = []
-    unsupported = False
+    is_unsupported = False
     try:
-        members, left_out = trec_names(measure)
+        members, left_out = trec_names(text)
     except ValueError as error:
-        unsupported = "not yet supported" in str(error)
+        # ir-measures says so of known names; others may be its own.
+        is_unsupported = "not yet supported" in str(error)
     if members:
         if left_out:
             warn_once(
-                f"{measure} is evaluated without {choices(left_out)}, which ir-measures does not "
+                f"{text} is evaluated without {choices(left_out)}, which ir-measures does not "
                 "support; list measures by name to choose others"
             )
         return [check_params(member) for member in members]
     try:
-        return [_check_complete(read_measure(measure))]
+        return [_check_complete(read_measure(text))]
     except MultiAspectError:
-        if unsupported:
+        if is_unsupported:
             raise MultiAspectError(
-                f"ir-measures does not support trec_eval's measure {measure!r}"
+                f"ir-measures does not support trec_eval's measure {text!r}"
             ) from None
         raise
 
@@ -277,26 +305,31 @@ def short_label(label: str, measure: ir_measures.Measure | None) -> str:
 
     The label may lack what a declaration adds to the measure, such as the scales of a file.
     """
-    if measure is None:
+    printed = _PRINTED.fullmatch(label)
+    if measure is None or printed is None:
         return label
-    printed = re.fullmatch(r"(\w+)(\(.*\))?(@\d+)?", label, re.DOTALL)
-    is_typed = (
-        printed is not None and printed[2] and printed[1] == measure.NAME and find_measures(label)
-    )
-    if printed is None or not (label == str(measure) or is_typed):
+    has_name = printed["name"] == measure.NAME
+    has_params = printed["params"] is not None
+    is_printed_measure = label == str(measure)
+    if not is_printed_measure:
+        # An alias may look like a measure, but cannot be parsed.
+        is_printed_measure = has_name and has_params and len(find_measures(label)) > 0
+    if not is_printed_measure:
         return label
     aspect = getattr(measure, "one_aspect", None)
     if aspect is not None:
         return f"{measure.bases.one} {aspect}"
-    return printed[1] + (printed[3] or "")
+    cutoff = printed["cutoff"] or ""
+    return printed["name"] + cutoff
 
 
 def parse_one(measure: MeasureLike) -> ir_measures.Measure:
     """Parse a measure as `parse` does, and refuse families such as ``"P"``."""
     members = parse(measure)
-    if len(members) != 1:
+    n_members = len(members)
+    if n_members != 1:
         raise MultiAspectError(
-            f"expected one measure, but {measure!r} expands to {len(members)}: {choices(members)}; "
+            f"expected one measure, but {measure!r} expands to {n_members}: {choices(members)}; "
             "choose one"
         )
     return members[0]
@@ -309,27 +342,42 @@ def _check_complete(measure: ir_measures.Measure) -> ir_measures.Measure:
     required = [name for name, param in measure.SUPPORTED_PARAMS.items() if param.required]
     missing = [name for name in required if name not in measure.params]
     if missing:
-        cutoff = "@10" if "cutoff" in required else ""
-        params = ", ".join(f"{name}=..." for name in required if name != "cutoff")
-        example = f"{measure.NAME}{f'({params})' if params else ''}{cutoff}"
+        example = _example_with_params(measure.NAME, required)
         raise MultiAspectError(
             f"{measure.NAME} requires the parameter {choices(missing)}, as in {example}"
         )
     return measure
 
 
+def _example_with_params(name: str, params: Sequence[str]) -> str:
+    """Return how to write a measure with some parameters, as in ``RBP(p=...)@10``."""
+    in_brackets = [f"{param}=..." for param in params if param != "cutoff"]
+    example = name
+    if in_brackets:
+        example += f"({', '.join(in_brackets)})"
+    if "cutoff" in params:
+        example += "@10"
+    return example
+
+
 def _check_trec_name(text: str) -> None:
     """Reject a trec_eval name followed by other text, such as ``ndcg_cut_10@5``, which ir-measures ignores."""
     import pytrec_eval
 
+    # Longer names first: a name may begin with another one.
     known = sorted(pytrec_eval.supported_measures, key=len, reverse=True)
-    start = re.match(
-        rf"(?:{'|'.join(map(re.escape, known))})[._]\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*", text
-    )
-    if start is not None and start.end() < len(text):
+    names = "|".join(map(re.escape, known))
+    number = r"\d+(?:\.\d+)?"
+    # Such as P_5,10 or ndcg_cut.10
+    name_with_numbers = re.match(rf"(?:{names})[._]{number}(?:,{number})*", text)
+    if name_with_numbers is None:
+        return
+    trec_name = name_with_numbers.group()
+    further_text = text.removeprefix(trec_name)
+    if further_text:
         raise MultiAspectError(
-            f"cannot read the measure {text[:80]!r}: unexpected {text[start.end() :][:20]!r} after "
-            f"the trec_eval name {start.group()[:80]!r}"
+            f"cannot read the measure {text[:80]!r}: unexpected {further_text[:20]!r} after "
+            f"the trec_eval name {trec_name[:80]!r}"
         )
 
 
@@ -360,47 +408,70 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
     {'ours': TOMA(distance='manhattan')@10}
     """
     if _is_qrels(measures):
+        type_name = type(measures).__name__
         raise MultiAspectError(
-            f"expected measures such as 'nDCG@10', got qrels or a run ({type(measures).__name__}). "
+            f"expected measures such as 'nDCG@10', got qrels or a run ({type_name}). "
             "Are the qrels and the measures swapped?"
         )
-    labelled: dict[str, ir_measures.Measure] = {}
     if isinstance(measures, Mapping):
-        for label, measure in measures.items():
-            if not isinstance(label, str):
-                raise MultiAspectError(
-                    f"measures: expected a mapping {{alias: measure}} with strings as aliases, got "
-                    f"{label!r}"
-                )
-            members = parse(measure)
-            if len(members) > 1:
-                raise MultiAspectError(
-                    f"expected one measure for the alias {label!r}, but {measure!r} expands to "
-                    f"{len(members)}: {choices(members[:3])}, …; give each of them an alias"
-                )
-            labelled[label] = members[0]
+        labelled = _parse_aliases(measures)
+    elif isinstance(measures, Iterable) and not isinstance(measures, str):
+        labelled = _parse_several(measures)
     else:
-        several = isinstance(measures, Iterable) and not isinstance(measures, str)
-        unlabelled: Iterable[Any] = measures if several else [measures]  # type: ignore[assignment]
-        for measure in unlabelled:
-            members = parse(measure)
-            for member in members:
-                label = str(measure if isinstance(measure, str) and len(members) == 1 else member)
-                earlier = labelled.setdefault(label, member)
-                if earlier != member or type(earlier) is not type(member):
-                    raise MultiAspectError(
-                        f"two different measures have the name {label!r}; pass a mapping with "
-                        "distinct aliases, {'one': ..., 'other': ...}"
-                    )
+        labelled = _parse_several([measures])
     refuse_none(labelled, "measure")
     return labelled
 
 
+def _parse_aliases(measures: Mapping[Any, Any]) -> dict[str, ir_measures.Measure]:
+    """Parse a mapping ``{alias: measure}``."""
+    labelled: dict[str, ir_measures.Measure] = {}
+    for label, measure in measures.items():
+        if not isinstance(label, str):
+            raise MultiAspectError(
+                f"measures: expected a mapping {{alias: measure}} with strings as aliases, got "
+                f"{label!r}"
+            )
+        members = parse(measure)
+        n_members = len(members)
+        if n_members > 1:
+            examples = choices(members[:3])
+            raise MultiAspectError(
+                f"expected one measure for the alias {label!r}, but {measure!r} expands to "
+                f"{n_members}: {examples}, …; give each of them an alias"
+            )
+        labelled[label] = members[0]
+    return labelled
+
+
+def _parse_several(measures: Iterable[Any]) -> dict[str, ir_measures.Measure]:
+    """Parse measures without aliases, and return them by name."""
+    labelled: dict[str, ir_measures.Measure] = {}
+    for measure in measures:
+        members = parse(measure)
+        is_family = len(members) > 1
+        for member in members:
+            # A string is the name as it was written, unless several measures have it.
+            if isinstance(measure, str) and not is_family:
+                label = str(measure)
+            else:
+                label = str(member)
+            earlier = labelled.setdefault(label, member)
+            if earlier != member or type(earlier) is not type(member):
+                raise MultiAspectError(
+                    f"two different measures have the name {label!r}; pass a mapping with "
+                    "distinct aliases, {'one': ..., 'other': ...}"
+                )
+    return labelled
+
+
 def _is_qrels(measures: object) -> bool:
-    """Return whether the argument for measures is a frame, or a dict ``{qid: {docno: ...}}``."""
+    """Return whether the argument for measures is a frame, judgments, or a dict ``{qid: {docno: ...}}``."""
     if isinstance(measures, Mapping):
         return any(isinstance(value, Mapping) for value in measures.values())
-    return hasattr(type(measures), "columns") or isinstance(measures, Judgments)
+    # Frames of any library have columns. The class is asked, as a measure may compute attributes.
+    is_frame = hasattr(type(measures), "columns")
+    return is_frame or isinstance(measures, Judgments)
 
 
 def as_measure(measure: ir_measures.Measure) -> Measure:
@@ -432,11 +503,13 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     """
     if supports(measure):
         return measure
-    rel = measure.SUPPORTED_PARAMS.get("rel")
-    # ir-measures cannot compute RBP without rel; here, rel is then 1, as in `evaluate`.
-    is_from_1 = rel is not None and (rel.default == 1 or isinstance(measure, type(RBP)))
-    if is_from_1 and "rel" not in measure.params:
-        measure = measure(rel=1)
+    rel = measure.SUPPORTED_PARAMS.get("rel")  # the lowest label that counts as relevant
+    is_binary = rel is not None
+    if is_binary and "rel" not in measure.params:
+        # ir-measures cannot compute RBP without rel; here, rel is then 1, as in `evaluate`.
+        is_rbp = isinstance(measure, type(RBP))
+        if is_rbp or rel.default == 1:
+            measure = measure(rel=1)
     return measure_on_relevance(measure)
 
 
@@ -451,7 +524,9 @@ def definition_of(measure: ir_measures.Measure) -> str:
 def read_record(perquery: pd.DataFrame) -> Mapping[str, Any]:
     """Return the recorded measures of a frame by label, none if it has no record."""
     record = perquery.attrs.get(RECORD)
-    return record if isinstance(record, Mapping) else {}
+    if isinstance(record, Mapping):
+        return record
+    return {}
 
 
 def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, MeasureLike | None]) -> None:
@@ -461,15 +536,15 @@ def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, MeasureLike |
     when they are looked up. A label that the frame has recorded as `UNIT_SCORE` remains one if it
     does not name a measure.
     """
-    scores = read_record(perquery)
+    earlier = read_record(perquery)
     record: dict[str, str | None] = {}
     for label, measure in labelled.items():
-        if measure is None:
-            record[label] = UNIT_SCORE if scores.get(label) == UNIT_SCORE else None
+        if isinstance(measure, str):
+            record[label] = measure
+        elif measure is not None:
+            record[label] = MeasureName(measure, definition_of(measure))
+        elif earlier.get(label) == UNIT_SCORE:
+            record[label] = UNIT_SCORE
         else:
-            record[label] = (
-                measure
-                if isinstance(measure, str)
-                else MeasureName(measure, definition_of(measure))
-            )
+            record[label] = None
     perquery.attrs[RECORD] = record

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from copy import copy
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, TypeGuard
 
 import ir_measures
@@ -56,6 +56,7 @@ class LastJudgments(threading.local):
             return Judgments.of(qrels)
         last = self.of(qrels)
         result = copy(last)
+        # The hash table of the pairs depends on the qrels only, so it is shared.
         result.compute_once("pairs", lambda: last.pairs)
         return result
 
@@ -74,7 +75,8 @@ def reads_relevance_only(measure: AnyMeasure) -> bool:
     These are the measures of ir-measures. Those of this package, and users' functions, are defined
     on all columns.
     """
-    return not supports(measure) and function_of(measure) is None
+    is_users_function = function_of(measure) is not None
+    return not (supports(measure) or is_users_function)
 
 
 class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
@@ -83,15 +85,16 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
     def __init__(self, measures: Iterable[Measure], qrels: object) -> None:
         # ir-measures passes a set, whose order differs between processes.
         ordered = sorted(set(measures), key=str)
-        for first, second in pairwise(ordered):
-            if str(first) == str(second):
+        for measure, next_measure in pairwise(ordered):
+            if str(measure) == str(next_measure):
                 warn_once(
-                    f"two different measures print as {first}, because a name in it was redefined "
-                    "in between. Tools that identify measures by their printed form, such as "
-                    "pt.Experiment, show only one of them"
+                    f"two different measures print as {measure}, because a name in it was "
+                    "redefined in between. Tools that identify measures by their printed form, "
+                    "such as pt.Experiment, show only one of them"
                 )
         self.judgments = Judgments.of(qrels)
-        self._warned: set[Any] = set()  # about the qrels
+        #: The causes of warnings about the qrels, which each run would repeat.
+        self._warned: set[Any] = set()
         super().__init__(ordered, self.judgments.qids.tolist())
 
     def iter_calc(self, run: object) -> Iterator[Metric]:
@@ -128,10 +131,10 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
         A measure without `aspects` also evaluates the other numeric columns, which depend on the
         qrels.
         """
-        aspects = chain.from_iterable(
-            measure.required_aspects for measure in sorted(measures, key=str)
-        )
-        return list(dict.fromkeys(["query_id", "doc_id", *aspects]))
+        columns = ["query_id", "doc_id"]
+        for measure in sorted(measures, key=str):
+            columns += measure.required_aspects
+        return list(dict.fromkeys(columns))
 
 
 def register() -> None:
@@ -143,9 +146,13 @@ def register() -> None:
     """
     install_literals()
     pipeline = ir_measures.DefaultPipeline
-    if not any(isinstance(provider, MultiAspectProvider) for provider in pipeline.providers):
+    is_registered = any(
+        isinstance(provider, MultiAspectProvider) for provider in pipeline.providers
+    )
+    if not is_registered:
         pipeline.providers.append(MultiAspectProvider())
-    pipeline._evaluator, pipeline._iter_calc = _evaluator, _iter_calc
+    pipeline._evaluator = _evaluator
+    pipeline._iter_calc = _iter_calc
 
 
 _original = ir_measures.DefaultPipeline._evaluator
@@ -153,14 +160,21 @@ _original = ir_measures.DefaultPipeline._evaluator
 
 def _iter_calc(measures: Iterable[AnyMeasure], qrels: Any, run: Any) -> Iterator[Metric]:
     """Return the values; raise an error if measures of rankings are to evaluate answers without documents."""
+    # An iterator can be read only once.
     if isinstance(measures, Iterator):
         measures = list(measures)
-    if any(function_of(measure) is None for measure in measures):
-        for frame, what in ((qrels, "qrels"), (run, "a run")):
-            if isinstance(frame, pd.DataFrame) and answers_remedy(frame.columns):
-                check_id_column(frame, DOCUMENT_COLUMNS, what)
+    needs_documents = any(function_of(measure) is None for measure in measures)
+    if needs_documents:
+        _check_documents(qrels, "qrels")
+        _check_documents(run, "a run")
     values: Iterator[Metric] = _evaluator(measures, qrels).iter_calc(run)
     return values
+
+
+def _check_documents(data: Any, what: str) -> None:
+    """Raise an error if `data` is a frame of answers, without documents; it is named `what`."""
+    if isinstance(data, pd.DataFrame) and answers_remedy(data.columns):
+        check_id_column(data, DOCUMENT_COLUMNS, what)
 
 
 def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
@@ -168,68 +182,96 @@ def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
     if not _has_other_labels(qrels):
         return _original(measures, qrels)
     measures = list(measures)
-    restricted = [measure for measure in measures if reads_relevance_only(measure)]
-    unrestricted = [measure for measure in measures if measure not in restricted]
-    if not restricted:
+    of_relevance = [measure for measure in measures if reads_relevance_only(measure)]
+    of_all_columns = [measure for measure in measures if measure not in of_relevance]
+    if not of_relevance:
         return _original(measures, qrels)
+    labelled = _labelled_pairs(qrels, of_relevance)
+    if not of_all_columns:
+        return _original(measures, labelled)
+    _warn_of_missing_values(of_relevance, qrels, labelled)
+    evaluator_of_relevance = _original(of_relevance, labelled)
+    evaluator_of_others = _original(of_all_columns, qrels)
+    # Defaults are added for the topics of the first evaluator.
+    return FallbackEvaluator(measures, [evaluator_of_relevance, evaluator_of_others])
+
+
+def _labelled_pairs(qrels: pd.DataFrame, measures: Iterable[AnyMeasure]) -> pd.DataFrame:
+    """Return the rows of qrels with a label of relevance, as integers if all labels are whole.
+
+    Raise an error if they are not, and one of `measures` requires integers.
+    """
     labelled = qrels[qrels["relevance"].notna()]
     labels = as_floats(labelled["relevance"])
-    others = labels[(labels != np.floor(labels)) | np.isinf(labels)]
-    if len(others):
-        _check_integers(restricted, others[0])
-    else:
-        labelled = labelled.assign(relevance=labels.astype(np.int64))
-        # pytrec_eval reads beyond its memory on topics with only negative labels, which count as 0.
-        best = labelled.groupby("query_id")["relevance"].transform("max")
-        labelled["relevance"] = labelled["relevance"].where(best >= 0, 0)
-    if not unrestricted:
-        return _original(measures, labelled)
-    _warn_of_missing_values(restricted, qrels, labelled)
-    # Defaults are added for the topics of the first evaluator.
-    return FallbackEvaluator(
-        measures, [_original(restricted, labelled), _original(unrestricted, qrels)]
-    )
+    is_whole = (labels == np.floor(labels)) & ~np.isinf(labels)
+    fractional = labels[~is_whole]
+    if len(fractional):
+        _check_integers(measures, fractional[0])
+        return labelled
+    labelled = labelled.assign(relevance=labels.astype(np.int64))
+    # pytrec_eval reads beyond its memory on topics with only negative labels, which count as 0.
+    best_of_topic = labelled.groupby("query_id")["relevance"].transform("max")
+    labelled["relevance"] = labelled["relevance"].where(best_of_topic >= 0, 0)
+    return labelled
 
 
 def _has_other_labels(qrels: Any) -> bool:
     """Return whether qrels are a frame whose relevance labels are floats or incomplete."""
-    if not isinstance(qrels, pd.DataFrame) or list(qrels.columns).count("relevance") != 1:
+    if not isinstance(qrels, pd.DataFrame):
         return False
-    return pd.api.types.is_float_dtype(qrels["relevance"].dtype) or bool(
-        qrels["relevance"].isna().any()
-    )
+    n_columns = list(qrels.columns).count("relevance")
+    if n_columns != 1:
+        return False
+    labels = qrels["relevance"]
+    if pd.api.types.is_float_dtype(labels.dtype):
+        return True
+    return bool(labels.isna().any())
 
 
 def _check_integers(measures: Iterable[AnyMeasure], label: float) -> None:
+    """Raise an error about a label that is not an integer, if pytrec_eval computes one of the measures."""
     pytrec_eval = ir_measures.pytrec_eval
-    refused = [
-        measure
-        for measure in measures
-        if pytrec_eval.is_available() and pytrec_eval.supports(measure)
-    ]
+    if not pytrec_eval.is_available():
+        return
+    refused = [str(measure) for measure in measures if pytrec_eval.supports(measure)]
     if refused:
+        names = choices(sorted(refused))
         raise MultiAspectError(
-            f"{choices(sorted(map(str, refused)))} of ir-measures: expected integer labels, got "
-            f"{label:g}. Where possible, use a base of this package, as in "
-            f"On(base={str(refused[0])!r}), or round the labels"
+            f"{names} of ir-measures: expected integer labels, got {label:g}. Where possible, use "
+            f"a base of this package, as in On(base={refused[0]!r}), or round the labels"
         )
 
 
 def _warn_of_missing_values(
     measures: Iterable[AnyMeasure], qrels: pd.DataFrame, labelled: pd.DataFrame
 ) -> None:
-    """Warn about topics without a label of relevance, for which some measures of a call have no values."""
-    without = sorted(set(qrels["query_id"].astype(str)) - set(labelled["query_id"].astype(str)))
-    if without:
-        warn_once(
-            f"the qrels have no label of relevance in {number_of(len(without), 'topic')} "
-            f"({choices([*without[:3], '…'] if len(without) > 3 else without)}), so "
-            f"{choices(sorted(map(str, measures)))} cannot be computed there, and means are over "
-            f"different topics. Leave these topics out, as in {LABELLED_TOPICS}, or use "
-            "pt_multiaspect.evaluate, which scores them as 0",
-            key=" ".join(without[:10]),
-            group="no label of relevance",
-        )
+    """Warn about topics without a label of relevance, for which some measures of a call have no values.
+
+    Parameters
+    ----------
+    measures : iterable of Measure
+        The measures without values there.
+    qrels, labelled : DataFrame
+        The qrels, and their rows with a label of relevance.
+    """
+    topics = set(qrels["query_id"].astype(str))
+    labelled_topics = set(labelled["query_id"].astype(str))
+    unlabelled = sorted(topics - labelled_topics)
+    if not unlabelled:
+        return
+    examples = unlabelled[:3]
+    if len(unlabelled) > 3:
+        examples.append("…")
+    n_topics = number_of(len(unlabelled), "topic")
+    measure_names = choices(sorted(map(str, measures)))
+    warn_once(
+        f"the qrels have no label of relevance in {n_topics} ({choices(examples)}), so "
+        f"{measure_names} cannot be computed there, and means are over different topics. Leave "
+        f"these topics out, as in {LABELLED_TOPICS}, or use pt_multiaspect.evaluate, which scores "
+        "them as 0",
+        key=" ".join(unlabelled[:10]),
+        group="no label of relevance",
+    )
 
 
 def literal_value(node: ast.expr | None) -> Any:
@@ -241,26 +283,24 @@ def literal_value(node: ast.expr | None) -> Any:
         If the node is neither a number, text, constant nor a dict of these; the message is that of
         ir-measures.
     """
-    if (
-        isinstance(node, ast.Constant)
-        and not isinstance(node.value, bytes)
-        and node.value is not ...
-    ):
-        return node.value
+    if isinstance(node, ast.Constant):
+        is_literal = not isinstance(node.value, bytes) and node.value is not ...
+        if is_literal:
+            return node.value
     if isinstance(node, ast.Dict):
-        return dict(
-            zip(map(literal_value, node.keys), map(literal_value, node.values), strict=True)
-        )
-    raise ValueError(
-        ir_measures.util._AST_PARSE_ERROR.format("values must be str, float, int, bool, etc.")
-    )
+        keys = map(literal_value, node.keys)
+        values = map(literal_value, node.values)
+        return dict(zip(keys, values, strict=True))
+    message = "values must be str, float, int, bool, etc."
+    raise ValueError(ir_measures.util._AST_PARSE_ERROR.format(message))
 
 
 def install_literals() -> None:
     """Let ir-measures parse names with a cutoff or parameters where its own function cannot."""
+    # From Python 3.14 on, ast has no Num, which the function of ir-measures uses.
     if sys.version_info < (3, 14):
         return
     try:
         ir_measures.util.parse_measure("P@1")
-    except AttributeError:  # ast.Num
+    except AttributeError:
         ir_measures.util._ast_to_value = literal_value

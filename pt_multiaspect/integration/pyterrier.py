@@ -45,7 +45,8 @@ def install() -> None:
     """
     pt_multiaspect_pyterrier.install()
     names = sys.modules.get("pyterrier.measures")
-    if names is not None:  # it was filled before this package was imported
+    # PyTerrier may have filled this module before this package was imported.
+    if names is not None:
         for measure in ALL:
             vars(names).setdefault(measure.NAME, measure)
 
@@ -86,52 +87,75 @@ def experiment(call: Call) -> Any:
     if isinstance(qrels, pd.DataFrame) and documents_remedy(qrels.columns):
         check_id_column(qrels, QUERY_COLUMNS, "qrels")
         check_id_column(qrels, DOCUMENT_COLUMNS, "qrels")
-    lower = [column for column, measure in measures.items() if lower_is_better(measure)]
-    if arguments.get("baseline") is not None:
-        _warn_of_lower(
-            lower,
-            "baseline= counts a higher value as an improvement: read the column '+' as queries "
-            "that got worse, and '-' as queries that improved",
-        )
-    is_table = arguments.get("perquery") is not True and arguments.get("dataframe") is not False
-    if is_table and arguments.get("highlight") in ("bold", "color", "colour"):
-        _warn_of_lower(lower, "highlight= marks the highest value, which is the worst")
-    if arguments.get("perquery") is not True or arguments.get("save_dir") is not None:
+    returns_values = arguments.get("perquery") is True
+    returns_dict = arguments.get("dataframe") is False
+    _warn_of_directions(measures, arguments, returns_means=not (returns_values or returns_dict))
+    saves_means = arguments.get("save_dir") is not None
+    if saves_means or not returns_values:
         _check_topics(measures, arguments)
     result = call()
-    has_values = arguments.get("perquery") is True or (
-        isinstance(result, pd.DataFrame) and "qid" in result
-    )
-    if has_values:
+    # The values are the result, or an attribute of the table of means.
+    if returns_values or (isinstance(result, pd.DataFrame) and "qid" in result):
         perquery = result
     else:
         perquery = getattr(result, "perquery", None)
+    # For `aggregate` and others, which may not know the labels.
     if isinstance(perquery, pd.DataFrame):
-        record_measures(perquery, measures)  # for `aggregate` and others, as labels may be unknown
+        record_measures(perquery, measures)
     return result
+
+
+def _warn_of_directions(
+    measures: Mapping[str, ir_measures.Measure],
+    arguments: Mapping[str, Any],
+    *,
+    returns_means: bool,
+) -> None:
+    """Warn if `pt.Experiment` treats higher values of a lower-is-better measure as better.
+
+    Parameters
+    ----------
+    measures : mapping of str to Measure
+        The measures by column.
+    arguments : mapping
+        The arguments of `pt.Experiment`.
+    returns_means : bool
+        Whether it returns a table of means, in which it can highlight values.
+    """
+    columns = [column for column, measure in measures.items() if lower_is_better(measure)]
+    if arguments.get("baseline") is not None:
+        _warn_of_lower(
+            columns,
+            "baseline= counts a higher value as an improvement: read the column '+' as queries "
+            "that got worse, and '-' as queries that improved",
+        )
+    if returns_means and arguments.get("highlight") in ("bold", "color", "colour"):
+        _warn_of_lower(columns, "highlight= marks the highest value, which is the worst")
 
 
 def _check_topics(
     measures: Mapping[str, ir_measures.Measure], arguments: Mapping[str, Any]
 ) -> None:
     """Check that all measures have values for the same topics, as `pt.Experiment` requires for averages."""
-    restricted = [column for column, measure in measures.items() if reads_relevance_only(measure)]
-    qrels, topics = arguments.get("qrels"), arguments.get("topics")
-    is_mixed = 0 < len(restricted) < len(measures)
-    if (
-        not is_mixed
-        or not isinstance(qrels, pd.DataFrame)
-        or not {"qid", "label"} <= set(qrels.columns)
-    ):
+    qrels = arguments.get("qrels")
+    topics = arguments.get("topics")
+    if not isinstance(qrels, pd.DataFrame) or not {"qid", "label"} <= set(qrels.columns):
         return
-    unlabelled = set(qrels["qid"]) - set(qrels.loc[qrels["label"].notna(), "qid"])
+    of_relevance = [column for column, measure in measures.items() if reads_relevance_only(measure)]
+    # Measures of one kind have values for the same topics.
+    has_both_kinds = 0 < len(of_relevance) < len(measures)
+    if not has_both_kinds:
+        return
+    has_label = qrels["label"].notna()
+    unlabelled = set(qrels["qid"]) - set(qrels.loc[has_label, "qid"])
     if arguments.get("filter_by_topics") and isinstance(topics, pd.DataFrame):
         unlabelled &= set(topics["qid"])
     if unlabelled:
+        n_topics = number_of(len(unlabelled), "topic")
+        examples = choices(sorted(map(str, unlabelled))[:3])
         raise MultiAspectError(
             "pt.Experiment averages all measures over the same topics, but the qrels have no label "
-            f"of relevance in {number_of(len(unlabelled), 'topic')} "
-            f"({choices(sorted(map(str, unlabelled))[:3])}), so {choices(restricted)} cannot be "
+            f"of relevance in {n_topics} ({examples}), so {choices(of_relevance)} cannot be "
             f"computed there. Leave these topics out, as in {LABELLED_TOPICS}, or pass "
             "perquery=True"
         )
@@ -140,11 +164,12 @@ def _check_topics(
 def grid_scan(call: Call) -> Any:
     """Call `pt.GridScan` with names that other processes also know."""
     metrics = call.arguments["metrics"]
+    # Raises an error about ambiguous names.
     _by_column(metrics)
-    several = isinstance(metrics, list | tuple)
-    call.replace(
-        "metrics", list(map(_carry_measure, metrics)) if several else _carry_measure(metrics)
-    )
+    if isinstance(metrics, list | tuple):
+        call.replace("metrics", list(map(_carry_measure, metrics)))
+    else:
+        call.replace("metrics", _carry_measure(metrics))
     return call()
 
 
@@ -186,27 +211,33 @@ def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
     """
     if isinstance(metrics, Mapping):
         _refuse_mapping(metrics)
-    names: dict[ir_measures.Measure, str] = {}
-    aliases: dict[str, ir_measures.Measure] = {}
-    for metric in metrics if isinstance(metrics, Collection) else ():
+    if not isinstance(metrics, Collection):
+        return {}
+    column_of: dict[ir_measures.Measure, str] = {}
+    measure_of_alias: dict[str, ir_measures.Measure] = {}
+    for metric in metrics:
         members = find_measures(metric)
+        is_family = len(members) > 1
         for measure in members:
-            if isinstance(metric, str) and len(members) == 1:
-                names[measure] = str(metric)
-            names.setdefault(measure, str(measure))
+            if isinstance(metric, str) and not is_family:
+                column_of[measure] = str(metric)
+            else:
+                column_of.setdefault(measure, str(measure))
             if isinstance(metric, MeasureName):
-                aliases.setdefault(str(metric), measure)
-    for alias, measure in aliases.items():
-        if names[measure] != alias:
+                measure_of_alias.setdefault(str(metric), measure)
+    for alias, measure in measure_of_alias.items():
+        column = column_of[measure]
+        if column != alias:
             raise MultiAspectError(
-                f"{measure} has the alias {alias!r} and is also given as {names[measure]!r}, but "
+                f"{measure} has the alias {alias!r} and is also given as {column!r}, but "
                 "PyTerrier shows each measure in one column: give it once"
             )
     columns: dict[str, ir_measures.Measure] = {}
-    for measure, name in names.items():
+    for measure, name in column_of.items():
         earlier = columns.setdefault(name, measure)
-        is_given = name in aliases or name != str(measure)
-        if is_given and earlier != measure:
+        # Different measures can be printed alike, of which the evaluator warns.
+        is_users_name = name in measure_of_alias or name != str(measure)
+        if is_users_name and earlier != measure:
             raise MultiAspectError(
                 f"two different measures have the name {name!r}; give them distinct aliases"
             )
@@ -216,15 +247,18 @@ def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
 def _refuse_mapping(metrics: Mapping[Any, Any]) -> None:
     """Raise an error if the keys of a mapping, which PyTerrier takes for measures, are aliases of its values."""
     for label, metric in metrics.items():
-        if find_measures(metric) not in ([], find_measures(label)):
+        measures = find_measures(metric)
+        is_alias = len(measures) > 0 and measures != find_measures(label)
+        if is_alias:
+            name = str(label)
             raise MultiAspectError(
                 f"PyTerrier takes the keys of a mapping for measures, and {label!r} is an alias "
-                f"here: give a list, as in [pt_multiaspect.alias({str(label)!r}, {metric!r})]"
+                f"here: give a list, as in [pt_multiaspect.alias({name!r}, {metric!r})]"
             )
 
 
 def _warn_of_lower(columns: Collection[str], problem: str) -> None:
+    """Warn in every call, as directions may differ, if there are lower-is-better columns."""
     if columns:
-        warn(
-            f"{choices(columns)}: lower is better, but {problem}"
-        )  # in every call, as directions may differ
+        names = choices(columns)
+        warn(f"{names}: lower is better, but {problem}")

@@ -31,7 +31,9 @@ class _Named(pt.datasets.Dataset):  # type: ignore[misc]
         return f"<Dataset multiaspect:{self.name}>"
 
     def _describe_component(self, component: str) -> bool | None:
-        return True if component in self.COMPONENTS else None
+        if component in self.COMPONENTS:
+            return True
+        return None
 
 
 class HealthDataset(_Named):

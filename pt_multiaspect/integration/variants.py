@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import ir_measures
 
@@ -72,40 +72,44 @@ def variants(measure: MeasureLike, **options: Any) -> dict[str, ir_measures.Meas
     """
     base = parse_one(measure)
     refuse_unknown(options, base.SUPPORTED_PARAMS, f"parameters of {base.NAME}")
+    # By parameter, the options by their name.
     named = {parameter: _named_options(parameter, given) for parameter, given in options.items()}
     varied = [parameter for parameter, by_name in named.items() if len(by_name) > 1]
-    result: dict[str, ir_measures.Measure] = {}
+    measures: dict[str, ir_measures.Measure] = {}
     impossible: list[str] = []
-    for combination in product(*(by_name.items() for by_name in named.values())):
-        chosen = dict(zip(named, combination, strict=True))
-        label = " ".join(f"{parameter}={chosen[parameter][0]}" for parameter in varied)
+    for names in product(*named.values()):
+        name_of = dict(zip(named, names, strict=True))
+        chosen = {parameter: named[parameter][name] for parameter, name in name_of.items()}
+        label = " ".join(f"{parameter}={name_of[parameter]}" for parameter in varied)
         try:
-            variant = _with_params(base, {name: option for name, (_, option) in chosen.items()})
-            result[label or str(variant)] = variant
+            variant = _with_params(base, chosen)
+            measures[label or str(variant)] = variant
         except (MultiAspectError, ValueError) as error:
             impossible.append(str(error))
-    if not result:
+    if not measures:
         raise MultiAspectError(
             f"expected at least one possible combination, got none: {impossible[0]}"
         )
     if impossible:
-        n_all = len(result) + len(impossible)
-        were = agree(len(impossible), n_all, "is impossible and was", "are impossible and were")
+        n_impossible = len(impossible)
+        n_all = len(measures) + n_impossible
+        were = agree(n_impossible, n_all, "is impossible and was", "are impossible and were")
         warn_once(
-            f"variants of {base.NAME}: {len(impossible)} of {n_all} combinations {were} left out, "
+            f"variants of {base.NAME}: {n_impossible} of {n_all} combinations {were} left out, "
             f"the first because {impossible[0]}"
         )
-    return result
+    return measures
 
 
 def _with_params(base: ir_measures.Measure, chosen: Mapping[str, Any]) -> ir_measures.Measure:
-    """Return a measure with other parameters; to ir-measures, None is a parameter that is not given."""
+    """Return a measure with other parameters."""
     if supports(base):
         return base(**chosen)
-    given = {
-        name: option for name, option in {**base.params, **chosen}.items() if option is not None
-    }
-    return parse_one(type(base)(**given))
+    params = {**base.params, **chosen}
+    # To ir-measures, None is a parameter that is not given.
+    given = {name: option for name, option in params.items() if option is not None}
+    measure_class = type(base)
+    return parse_one(measure_class(**given))
 
 
 def one_choice_variants(
@@ -127,90 +131,118 @@ def one_choice_variants(
         finitely many, the precondition relevance where there is such an aspect, and of means over
         aspects, other means and TOMA with that precondition. Impossible combinations are left out.
     """
-    gate = _PRECONDITION if _PRECONDITION in aspects and len(aspects) > 1 else None
-    changes: dict[str, tuple[ir_measures.Measure, dict[str, Any]]] = {}
-    for name, param in measure.SUPPORTED_PARAMS.items():
-        for option in _options(name, param, gate):
-            changes[f"{measure.NAME} {name}={option_name(option)}"] = (measure, {name: option})
-    if isinstance(measure, AspectMean):
-        if gate is None:
-            required = {}
-        else:
-            required = {"gate": gate}
-        changes |= {
-            "CAM": (CAM, {}),
-            "MM": (MM, {}),
-            f"TOMA gate={gate}" if gate else "TOMA": (TOMA, required),
-        }
-    result: dict[str, ir_measures.Measure] = {}
-    for label, (kind, changed) in changes.items():
+    variants_by_label: dict[str, ir_measures.Measure] = {}
+    for label, change in _changes(measure, aspects).items():
+        params = _params_after(measure, change)
         try:
-            variant = kind(**_shared_params(measure, kind, changed))
+            variant = change.measure(**params)
         except (MultiAspectError, ValueError):
             continue
-        if variant != measure and variant not in result.values():
-            result[label] = variant
-    return result
+        if variant != measure and variant not in variants_by_label.values():
+            variants_by_label[label] = variant
+    return variants_by_label
+
+
+class _Change(NamedTuple):
+    """The measure that replaces another one, or the same one, and the parameters that change."""
+
+    measure: Any
+    params: dict[str, Any]
+
+
+def _changes(measure: ir_measures.Measure, aspects: Sequence[str]) -> dict[str, _Change]:
+    """Return the single changes of a measure, by the label of the variant."""
+    gate = None
+    if len(aspects) > 1 and _PRECONDITION in aspects:
+        gate = _PRECONDITION
+    changes = {}
+    for name, param in measure.SUPPORTED_PARAMS.items():
+        for option in _options(name, param, gate):
+            label = f"{measure.NAME} {name}={option_name(option)}"
+            changes[label] = _Change(measure, {name: option})
+    if isinstance(measure, AspectMean):
+        changes["CAM"] = _Change(CAM, {})
+        changes["MM"] = _Change(MM, {})
+        if gate is None:
+            changes["TOMA"] = _Change(TOMA, {})
+        else:
+            changes[f"TOMA gate={gate}"] = _Change(TOMA, {"gate": gate})
+    return changes
 
 
 def _options(name: str, param: Any, gate: str | None) -> Sequence[Any]:
-    """Return the options of a parameter that are choices."""
+    """Return the options of a parameter that are choices of what is measured.
+
+    Parameters
+    ----------
+    name : str
+        The name of the parameter.
+    param : ParamInfo
+        Its definition in ir-measures.
+    gate : str or None
+        The aspect that can be a precondition, if there is one.
+    """
     if name == "cutoff":
         return CUTOFFS
     if name == "gate":
         if gate is None:
             return ()
         return (None, gate)
-    if isinstance(param.choices, list) and name not in _CONVENTIONS:
-        return param.choices
+    listed = param.choices
+    if isinstance(listed, list) and name not in _CONVENTIONS:
+        return listed
     return ()
 
 
-def _shared_params(
-    measure: ir_measures.Measure, kind: Any, changed: Mapping[str, Any]
-) -> dict[str, Any]:
+def _params_after(measure: ir_measures.Measure, change: _Change) -> dict[str, Any]:
     """Return the parameters of a variant: those of the measure that its class has, and the changed ones."""
-    params = {
-        name: measure.params[name] for name in measure.params.keys() & kind.SUPPORTED_PARAMS.keys()
-    }
-    if isinstance(measure, BasedMeasure) and "cutoff" in changed:
-        params["base"] = measure.bases.drop_cutoff()  # CAM(base=nDCG@10) is CAM@10
-    return {**params, **changed}
+    params = {}
+    for name, option in measure.params.items():
+        if name in change.measure.SUPPORTED_PARAMS:
+            params[name] = option
+    if isinstance(measure, BasedMeasure) and "cutoff" in change.params:
+        # CAM(base=nDCG@10) is CAM@10, so that the cutoff of the base would be a second one.
+        params["base"] = measure.bases.drop_cutoff()
+    return {**params, **change.params}
 
 
 def option_name(option: object) -> str:
     """Return the name of an option of a parameter, as labels and tables show it."""
     if isinstance(option, bool):
         return str(option).lower()
-    if (
-        option is None or type(option) is object
-    ):  # the mark of ir-measures for a parameter that is not given
+    # ir-measures marks a parameter that is not given by a plain object.
+    if option is None or type(option) is object:
         return "none"
     if isinstance(option, int | float):
         return f"{option:g}"
     if isinstance(option, Aspects):
         return option.name or str(option)
-    return str(option).strip("'")  # a base is printed with quotes
+    # A base is printed with quotes.
+    return str(option).strip("'")
 
 
 def _named_options(parameter: str, given: Any) -> dict[str, Any]:
     """Return the options of a parameter by name."""
-    if isinstance(given, Mapping) and not isinstance(given, Aspects) and _are_options(given):
+    is_scale = isinstance(given, Aspects)
+    if isinstance(given, Mapping) and not is_scale and _are_options(given):
         refuse_none(given, "option", parameter)
-        if parameter != "aspects":
-            return {str(name): option for name, option in given.items()}
-        return {str(name): Aspects(spec, name=str(name)) for name, spec in given.items()}
+        named: dict[str, Any] = {str(name): option for name, option in given.items()}
+        if parameter == "aspects":
+            named = {name: Aspects(spec, name=name) for name, spec in named.items()}
+        return named
     if not isinstance(given, list | tuple):
         return {option_name(given): given}
     refuse_none(given, "option", parameter)
     for option in given:
-        if _is_compound(option) and getattr(option, "name", None) is None:
+        has_name = getattr(option, "name", None) is not None
+        if _is_compound(option) and not has_name:
             raise MultiAspectError(
                 f"{parameter}: expected options with names, got {shown(option)}; pass a mapping "
                 f"{{name: option}}"
             )
     names = [option_name(option) for option in given]
-    if len(set(names)) < len(names):
+    has_repeated_names = len(set(names)) < len(names)
+    if has_repeated_names:
         raise MultiAspectError(f"{parameter}: expected each option once, got {choices(names)}")
     return dict(zip(names, given, strict=True))
 

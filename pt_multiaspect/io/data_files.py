@@ -25,21 +25,18 @@ Rows = Iterator[list[bytes]]
 
 def trec_fields(text: Text) -> Rows:
     """Yield the fields of each line of a TREC file."""
-    for line in text.lines():
-        yield line.fields
+    return (fields for _, _, fields in text.lines())
 
 
 def a66_fields(text: Text) -> Rows:
-    """Yield the fields of each judgment of A66: six, separated by commas.
+    """Yield the fields of each judgment of A66.
 
-    The published file has comments in further fields, and no header. Copies may have a header,
-    which begins with ``assessor``.
+    The published file has comments after the judgments, and no header.
     """
-    for line in text.lines():
-        fields = line.content.rstrip(b"\r").split(b",")
-        is_header = fields[0] == b"assessor"
-        if not is_header:
-            yield fields[:6]
+    for _, line, _ in text.lines():
+        fields = line.rstrip(b"\r").split(b",")[:6]
+        if fields[0] != b"assessor":
+            yield fields
 
 
 @dataclass(frozen=True)
@@ -83,49 +80,41 @@ class DataFile:
         MultiAspectError
             If the file cannot be downloaded, or its content differs from the published one.
         """
-        path = _data_directory() / self.name
-        compressed_path = path.with_name(f"{path.name}.gz")
-        for copy in (path, compressed_path):
+        folder = _data_directory()
+        path = folder / self.name
+        for copy in (path, path.with_name(f"{path.name}.gz")):
             if copy.is_file():
-                remedy = "Delete the file, and it will be downloaded again"
-                return self._load_checked(copy, remedy)
+                return self._load_checked(copy, "Delete the file, and it will be downloaded again")
         self._download(path)
         try:
-            remedy = "The server, or a proxy, sent something else; the file was deleted"
-            return self._load_checked(path, remedy)
+            return self._load_checked(
+                path, "The server, or a proxy, sent something else; the file was deleted"
+            )
         except MultiAspectError:
             path.unlink(missing_ok=True)
             raise
 
     def _load_checked(self, path: Path, remedy: str) -> Text:
-        """Return the content of a copy; raise an error if it differs from the published one."""
         try:
-            content = load(path)
-            text = as_text(content.name, content.data)
+            text = as_text(*load(path))
         except MultiAspectError as error:
             raise MultiAspectError(f"{error}. {remedy}") from error
         digest = hashlib.sha256()
         for fields in self.rows(text):
-            row = b"\t".join(fields) + b"\n"
-            digest.update(row)
-        checksum = digest.hexdigest()
-        if checksum != self.sha256:
-            expected_start = self.sha256[:12]
-            start = checksum[:12]
+            digest.update(b"\t".join(fields) + b"\n")
+        if digest.hexdigest() != self.sha256:
             raise MultiAspectError(
                 f"{path}: expected the judgments of {self.path} in {self.repository.url} (SHA-256 "
                 "of their fields "
-                f"{expected_start}…), got others ({start}…). {remedy}"
+                f"{self.sha256[:12]}…), got others ({digest.hexdigest()[:12]}…). {remedy}"
             )
         return text
 
     def _download(self, path: Path) -> None:
-        """Download the file to a path."""
         pooch = _pooch()
         logger = pooch.get_logger()
-        usual_level = logger.level
-        # At its usual level, pooch prints the checksum of the bytes, which may differ.
-        logger.setLevel(logging.WARNING)
+        level = logger.level
+        logger.setLevel(logging.WARNING)  # it would print the checksum of the bytes
         try:
             pooch.retrieve(
                 self.url,
@@ -140,7 +129,7 @@ class DataFile:
                 f"{path} (or set {DATA_VARIABLE} to a directory that contains {self.name})"
             ) from error
         finally:
-            logger.setLevel(usual_level)
+            logger.setLevel(level)
 
 
 def _data_directory() -> Path:
@@ -157,7 +146,6 @@ def _data_directory() -> Path:
 
 
 def _pooch() -> Any:
-    """Return the module pooch, which downloads files and is an optional dependency."""
     try:
         import pooch
     except ImportError as error:

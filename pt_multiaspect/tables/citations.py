@@ -19,6 +19,9 @@ from ..evaluation.long_frames import measures_by_label
 from ..integration.parsing import Measures, parse_all
 from ..measures import ALL
 
+#: What TeX adds to letters, as in ``J{\\"a}rvelin``: commands and punctuation.
+_TEX = re.compile(r"\\[a-z]+ |[{}\\\"'`^~,:$]")
+
 #: The software that computes the measures.
 _SOFTWARE = "ptmultiaspect"
 _IR_MEASURES = "macavaney2022"
@@ -89,28 +92,29 @@ def cite(measures: Measures | pd.DataFrame) -> str:
       author    = {Lioma, Christina and Simonsen, Jakob Grue and Larsen, Birger},
     """
     perquery = to_pandas(measures)
-    if perquery is not None and "measure" not in perquery.columns:
+    if perquery is None:
+        parsed = parse_all(measures)
+    elif "measure" in perquery.columns:
+        parsed = measures_by_label(perquery)
+    else:
         raise MultiAspectError(
             "expected measures, or a frame with a column measure, as evaluate returns it, got "
             f"{shown(measures)}"
         )
-    if perquery is None:
-        parsed = parse_all(measures)
-    else:
-        parsed = measures_by_label(perquery)
     sources: list[str] = []
     for label, measure in parsed.items():
-        keys: list[str] = []
+        sources_of_measure: list[str] = []
         if measure is not None:
-            keys = list(_sources(measure))
-        if not keys:
+            sources_of_measure = list(_sources(measure))
+        if not sources_of_measure:
             warn_once(
                 f"no source is known for the measure {label}, which is not cited. If it is your "
                 "own, state SOURCES in its class, a tuple of BibTeX entries"
             )
-        sources += keys
+        sources += sources_of_measure
     sources.append(_SOFTWARE)
-    entries = map(_entry, dict.fromkeys(sources))
+    distinct_sources = dict.fromkeys(sources)
+    entries = map(_entry, distinct_sources)
     return "\n\n".join(entries) + "\n"
 
 
@@ -118,19 +122,26 @@ def _sources(measure: ir_measures.Measure) -> Iterator[str]:
     """Yield the sources of a measure, of its bases and of the measures of which it is a mean."""
     if hasattr(measure, "SOURCES"):
         yield from measure.SOURCES
-    elif type(registry.get(measure.NAME)) is type(measure):
-        if measure.NAME in SOURCES_OF_IR_MEASURES:
+    else:
+        # A user's own measure may have the name of one of ir-measures.
+        is_of_ir_measures = type(registry.get(measure.NAME)) is type(measure)
+        if is_of_ir_measures and measure.NAME in SOURCES_OF_IR_MEASURES:
             yield SOURCES_OF_IR_MEASURES[measure.NAME]
-        yield _IR_MEASURES
+        if is_of_ir_measures:
+            yield _IR_MEASURES
     if hasattr(measure, "bases"):
         for base in measure.bases.each():
-            yield from _sources(getattr(base, "measure", base))
+            # Bases of ir-measures are wrapped.
+            base_measure = getattr(base, "measure", base)
+            yield from _sources(base_measure)
     for member, _ in getattr(measure, "members", ()):
         yield from _sources(member)
 
 
 def _entry(source: str) -> str:
-    if source.lstrip().startswith("@"):
+    """Return the BibTeX entry of a source, which is one already or the key of one."""
+    is_entry = source.lstrip().startswith("@")
+    if is_entry:
         return source.strip()
     known = references()
     refuse_unknown([source], known, "BibTeX entries or keys", "SOURCES")
@@ -173,12 +184,18 @@ def _have_words(sources: Iterable[str], words: Iterable[str]) -> bool:
     known = references()
     entries = [known.get(source, source) for source in sources]
     text = _plain(" ".join(entries))
-    return all(re.search(rf"(?<!\w){re.escape(word)}", text) for word in words)
+    for word in words:
+        # Not preceded by a letter or digit.
+        beginning = rf"(?<!\w){re.escape(word)}"
+        if not re.search(beginning, text):
+            return False
+    return True
 
 
 def _plain(text: str) -> str:
     """Return a text in lower case, without accents and the commands and braces of TeX."""
-    without_tex = re.sub(r"\\[a-z]+ |[{}\\\"'`^~,:$]", "", text)
+    without_tex = _TEX.sub("", text)
+    # Accents become characters of their own, after their letter.
     decomposed = unicodedata.normalize("NFD", without_tex)
     letters = [letter for letter in decomposed if not unicodedata.combining(letter)]
     return "".join(letters).lower()
@@ -198,7 +215,8 @@ def references() -> Mapping[str, str]:
     text = text.replace("VERSION", __version__)
     entries = {}
     for entry in text.strip().split("\n\n"):
-        begin = re.match(r"@\w+{(.*),", entry)
-        assert begin is not None, entry
-        entries[begin[1]] = entry
+        # Such as @article{jarvelin2002,
+        first_line = re.match(r"@\w+{(?P<key>.*),", entry)
+        assert first_line is not None, entry
+        entries[first_line["key"]] = entry
     return entries

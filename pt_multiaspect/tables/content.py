@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import ir_measures
 import numpy as np
@@ -92,13 +93,15 @@ class Head:
 
     def define(self) -> Sentence | None:
         """Return what the measure computes and is printed as; None if the head says all."""
-        if self.meaning is None:
-            if self.definition:
-                return Sentence(f"{self.short}: {self.definition}")
+        if self.meaning is None and not self.definition:
             return None
+        if self.meaning is None:
+            return Sentence(f"{self.short}: {self.definition}")
         if not self.definition:
             return Sentence(self.short, code=self.meaning)
-        return Sentence(f"{self.short}: {self.definition.removesuffix('.')}", code=self.meaning)
+        # The meaning follows after a colon.
+        definition = self.definition.removesuffix(".")
+        return Sentence(f"{self.short}: {definition}", code=self.meaning)
 
 
 def column_heads(measures: Mapping[str, ir_measures.Measure | Direction | None]) -> list[Head]:
@@ -122,47 +125,56 @@ def column_heads(measures: Mapping[str, ir_measures.Measure | Direction | None])
         else:
             known[label] = measure
     labels_of_criteria = labels_of_answers(measures)
-    shorts = _distinct_heads(known)
-    numbered = _number_equal_heads(shorts)
+    short_heads = _distinct_heads(known)
+    texts = _number_equal_heads(short_heads)
     heads = []
     for label, measure in known.items():
+        text = texts[label]
         definition = ""
         if getattr(measure, "is_multi_aspect", False):
             definition = sentence(measure, label in labels_of_criteria)
         head = Head(
-            label,
-            numbered[label],
-            _meaning(numbered[label], label, measure),
-            lower_is_better(measures[label]),
-            _scales_with_name(measure),
-            definition,
-            is_numbered=numbered[label] != shorts[label],
+            label=label,
+            short=text,
+            meaning=_meaning(text, label, measure),
+            lower_is_better=lower_is_better(measures[label]),
+            scales=_scales_with_name(measure),
+            definition=definition,
+            is_numbered=text != short_heads[label],
         )
         heads.append(head)
     return heads
 
 
 def _distinct_heads(known: Mapping[str, ir_measures.Measure | None]) -> dict[str, str]:
-    """Return short heads.
+    """Return a short head for each label.
 
-    Those of one measure, with any cutoffs, keep the parameters that differ, if these are short.
+    Heads of the same class of measures, with any cutoffs, have the parameters that differ, if these
+    make them distinct and are short.
     """
-    shorts = {label: short_label(label, measure) for label, measure in known.items()}
-    result = dict(shorts)
-    names = {label: _name_without_cutoff(short, known[label]) for label, short in shorts.items()}
-    for name in dict.fromkeys(names.values()):
-        labels = [label for label in known if names[label] == name]
+    short_heads = {label: short_label(label, measure) for label, measure in known.items()}
+    all_short_heads = list(short_heads.values())
+    labels_by_name: dict[str, list[str]] = {}
+    for label, measure in known.items():
+        name = _name_without_cutoff(short_heads[label], measure)
+        labels_by_name.setdefault(name, []).append(label)
+    heads = dict(short_heads)
+    for labels in labels_by_name.values():
         measures = [known[label] for label in labels]
         if len(labels) == 1 or None in measures:
             continue
-        longer = _with_differing_parameters(measures)
-        are_distinct = len(set(longer)) == len(longer)
-        if are_distinct and max(map(len, longer)) <= _LONGEST_HEAD:
-            for label, head in zip(labels, longer, strict=True):
-                is_alone = list(shorts.values()).count(shorts[label]) == 1
-                if not (is_alone and label == shorts[label]):  # which is as it was given
-                    result[label] = head
-    return result
+        longer_heads = _with_differing_parameters(measures)
+        are_distinct = len(set(longer_heads)) == len(longer_heads)
+        longest = max(map(len, longer_heads))
+        if longest > _LONGEST_HEAD or not are_distinct:
+            continue
+        for label, longer_head in zip(labels, longer_heads, strict=True):
+            # A head that is unique as it was given remains.
+            is_unique = all_short_heads.count(short_heads[label]) == 1
+            is_as_given = label == short_heads[label]
+            if not is_unique or not is_as_given:
+                heads[label] = longer_head
+    return heads
 
 
 def _name_without_cutoff(short: str, measure: ir_measures.Measure | None) -> str:
@@ -174,17 +186,20 @@ def _name_without_cutoff(short: str, measure: ir_measures.Measure | None) -> str
 
 
 def _with_differing_parameters(measures: Sequence[Any]) -> list[str]:
-    """Return the names of measures, with the parameters in which others differ."""
+    """Return heads of measures of one class, with the parameters in which others differ."""
     heads = []
     for measure in measures:
         differing = []
         for name, option in measure.params.items():
             differs = any(other.params.get(name) != option for other in measures)
             if differs and name != "cutoff":
-                differing.append(f"{name}={option_name(option)}")
+                text = option_name(option)
+                differing.append(f"{name}={text}")
         head = str(measure.NAME)
         if differing:
-            head += f"({', '.join(differing)})"
+            in_brackets = ", ".join(differing)
+            head += f"({in_brackets})"
+        # The cutoff is always shown.
         cutoff = measure.params.get("cutoff")
         if cutoff is not None:
             head += f"@{cutoff}"
@@ -192,31 +207,35 @@ def _with_differing_parameters(measures: Sequence[Any]) -> list[str]:
     return heads
 
 
-def _number_equal_heads(shorts: dict[str, str]) -> dict[str, str]:
-    """Return heads, numbered if they are equal."""
-    result: dict[str, str] = {}
-    for label, short in shorts.items():
-        equal = [key for key, head in shorts.items() if head == short]
-        if len(equal) == 1:
-            result[label] = short
-        else:
-            result[label] = f"{short} ({equal.index(label) + 1})"
-    if len(set(result.values())) < len(result):  # another label looks like a numbered one
-        return {label: label for label in shorts}
-    return result
+def _number_equal_heads(heads: dict[str, str]) -> dict[str, str]:
+    """Return the heads by label, with numbers if they are equal, as in ``CAM (2)``."""
+    n_earlier: Counter[str] = Counter()
+    n_equal = Counter(heads.values())
+    numbered: dict[str, str] = {}
+    for label, head in heads.items():
+        n_earlier[head] += 1
+        numbered[label] = head
+        if n_equal[head] > 1:
+            numbered[label] = f"{head} ({n_earlier[head]})"
+    # Another label may look like a numbered one; the labels are distinct.
+    if len(set(numbered.values())) < len(numbered):
+        return {label: label for label in heads}
+    return numbered
 
 
-def _meaning(short: str, label: str, measure: ir_measures.Measure | None) -> str | None:
-    """Return the measure of a head, unless the head is its name."""
+def _meaning(head: str, label: str, measure: ir_measures.Measure | None) -> str | None:
+    """Return what a head stands for: its measure, or the label if that is unknown.
+
+    None if the head says it.
+    """
     if measure is None:
-        if short == label:
+        if head == label:
             return None
         return label
-    if short == str(measure):
+    printed = str(measure)
+    if head == printed or find_measures(head) == [measure]:
         return None
-    if find_measures(short) == [measure]:
-        return None
-    return str(measure)
+    return printed
 
 
 def _scales_with_name(measure: ir_measures.Measure | None) -> Aspects | None:
@@ -228,18 +247,27 @@ def _scales_with_name(measure: ir_measures.Measure | None) -> Aspects | None:
 
 
 def best_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
-    """Mark the best and second best of unrounded values; none if all are equal."""
+    """Return a mark for each value: 'best', 'second' or '', and no marks if all are equal.
+
+    Parameters
+    ----------
+    values : array of float, shape (n_systems,)
+        The unrounded values of systems.
+    lower_is_better : bool
+        Whether lower values are better.
+    """
     if lower_is_better:
         gains = -values
     else:
         gains = values
-    near = _TOLERANCE * float(np.abs(gains).max())
-    is_best = gains >= gains.max() - near
+    rounding_error = _TOLERANCE * float(np.abs(gains).max())
+    is_best = gains >= gains.max() - rounding_error
     marks: list[Mark] = [""] * len(gains)
     if is_best.all():
         return marks
-    is_second = gains >= gains[~is_best].max() - near  # or best
-    for row in np.flatnonzero(is_second):
+    second_best = gains[~is_best].max()
+    is_second_or_best = gains >= second_best - rounding_error
+    for row in np.flatnonzero(is_second_or_best):
         marks[row] = "second"
     for row in np.flatnonzero(is_best):
         marks[row] = "best"
@@ -249,7 +277,8 @@ def best_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
 def shown_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
     """Mark the best value and, of three or more systems, the second best."""
     marks = best_marks(values, lower_is_better)
-    if len(marks) <= 2 and "second" in marks:
+    # Of two systems, the second best is the worst.
+    if len(marks) == 2 and "second" in marks:
         marks[marks.index("second")] = ""
     return marks
 
@@ -264,13 +293,27 @@ def test_name(test: str, correction: str | None) -> str:
 def decimals_by_label(
     decimals: int | Mapping[str, int], heads: list[Head], known: Mapping[str, Any]
 ) -> dict[str, int]:
-    """Return the number of decimals of each measure; by default, sums of counts have none."""
+    """Return the number of decimals of each measure.
+
+    Parameters
+    ----------
+    decimals : int or mapping of str to int
+        The number for all measures but sums of counts, which have none, or the numbers of some
+        measures by name.
+    heads : list of Head
+        The heads of the measures.
+    known : mapping of str to Measure or None
+        The measures by label.
+    """
     labels = [head.label for head in heads]
+    chosen: dict[str, Any] = {}
+    default: Any = 3
     if isinstance(decimals, Mapping):
-        named, default = (decimals, 3)
+        for name, number in decimals.items():
+            label = find_label(known, name)
+            chosen[label] = number
     else:
-        named, default = ({}, decimals)
-    chosen = {find_label(known, name): number for name, number in named.items()}
+        default = decimals
     refuse_unknown(chosen, labels, "measures", "decimals")
     for number in (default, *chosen.values()):
         is_integer = isinstance(number, Integral) and not isinstance(number, bool)
@@ -317,21 +360,24 @@ class Comparisons:
     ) -> Comparisons | None:
         """Compare systems with one or several baselines, as `compare_with_baseline` does."""
         if margin is not None and not isinstance(baseline, str):
+            margin_option = parameter("margin")
+            baseline_option = parameter("baseline")
             raise MultiAspectError(
-                f"{parameter('margin')}: expected one baseline, got {parameter('baseline')} "
-                f"{shown(baseline)}"
+                f"{margin_option}: expected one baseline, got {baseline_option} {shown(baseline)}"
             )
         if baseline is None:
             return None
         names = read_baselines(baseline, perquery["name"].unique().tolist())
-        if len(names) > len(_LETTERS):
+        n_baselines = len(names)
+        n_letters = len(_LETTERS)
+        if n_baselines > n_letters:
             raise MultiAspectError(
-                f"baseline: expected at most {len(_LETTERS)} baselines, got {len(names)}"
+                f"baseline: expected at most {n_letters} baselines, got {n_baselines}"
             )
-        if len(names) == 1:
+        if n_baselines == 1:
             signs = {names[0]: "†"}
         else:
-            signs = dict(zip(names, _LETTERS, strict=False))
+            signs = dict(zip(names, _LETTERS[:n_baselines], strict=True))
         margins = read_differences(margin, perquery["measure"].unique().tolist(), "margin")
         options = {
             "test": test,
@@ -345,40 +391,51 @@ class Comparisons:
 
     def mark_note(self, heads: Sequence[Head], topics: str) -> str:
         """Return what the signs mean: the baselines, the margin, the test and the topics."""
-        (first, sign), *others = self.signs.items()
-        note = f"{sign} differs from {first}"
-        for name, letter in others:
-            note += f", {letter} from {name}"
+        signs_in_words: list[str] = []
+        for name, sign in self.signs.items():
+            if not signs_in_words:
+                signs_in_words.append(f"{sign} differs from {name}")
+            else:
+                signs_in_words.append(f"{sign} from {name}")
         if self.margins is not None:
             margin = self._margin_in_words(heads)
-            note += f", {_NOT_WORSE} is not worse by {margin}"
-            note += f", {_EQUIVALENT} differs by less than {margin}"
+            signs_in_words.append(f"{_NOT_WORSE} is not worse by {margin}")
+            signs_in_words.append(f"{_EQUIVALENT} differs by less than {margin}")
+        note = ", ".join(signs_in_words)
         test = test_name(self.test, self.correction)
         return f"{note} ({test}, p < {self.alpha:g}, {topics})"
 
     def mark_note_in_text(self, heads: Sequence[Head], topics: str, width: int) -> str:
         """Return the same note; if it is too wide, the test and a single baseline are shortened."""
         note = self.mark_note(heads, topics)
-        if len(note) <= width or len(self.signs) > 1 or self.margins is not None:
+        can_be_shortened = len(self.signs) == 1 and self.margins is None
+        if len(note) <= width or not can_be_shortened:
             return note
         (baseline,) = self.signs
         test, _, correction = test_name(self.test, self.correction).partition(", ")
-        words = [_IN_TEXT.get(test, test)]
+        in_brackets = [_IN_TEXT.get(test, test)]
         if correction:
-            words.append(correction)
-        words += [f"p < {self.alpha:g}", topics]
-        ending = f" ({', '.join(words)})"
-        room = width - len("† differs from ") - len(ending)
+            in_brackets.append(correction)
+        in_brackets.append(f"p < {self.alpha:g}")
+        in_brackets.append(topics)
+        beginning = "† differs from "
+        ending = " (" + ", ".join(in_brackets) + ")"
+        room = width - len(beginning) - len(ending)
         short_name = crop(baseline, max(room, _LEAST_NAME))
-        return f"† differs from {short_name}{ending}"
+        return beginning + short_name + ending
 
     def _margin_in_words(self, heads: Sequence[Head]) -> str:
         """Return the margin, or those of the measures."""
-        margins = self.margins or {}
-        distinct = set(margins.values())
-        if len(distinct) == 1:
-            return f"{distinct.pop():g}"
-        return choices(f"{margins[head.label]:g} {head.short}" for head in heads)
+        assert self.margins is not None
+        distinct_margins = set(self.margins.values())
+        if len(distinct_margins) == 1:
+            margin = distinct_margins.pop()
+            return f"{margin:g}"
+        margins = []
+        for head in heads:
+            margin = self.margins[head.label]
+            margins.append(f"{margin:g} {head.short}")
+        return choices(margins)
 
     def design_effects(self) -> Floats:
         """Return the design effects of the pairs over all topics."""
@@ -390,47 +447,64 @@ class Comparisons:
 
     def detectable_note(self, heads: Sequence[Head], digits: Mapping[str, int]) -> Iterator[str]:
         """Yield which differences are detectable, if known for any measure."""
-        if self.test == "tukey":  # which has a level of its own, for all pairs of systems
+        # Tukey's test has a level of its own, for all pairs of systems.
+        if self.test == "tukey":
             return
-        detectable = _median_detectable(self)
+        median_of = _median_detectable(self)
         known = []
         for head in heads:
-            if head.label in detectable:
-                difference = fixed_point(detectable[head.label], digits[head.label])
+            if head.label in median_of:
+                difference = fixed_point(median_of[head.label], digits[head.label])
                 known.append(f"{head.short} {difference}")
         if not known:
             return
-        test = pairs = ""
+        test = ""
         if self.test != "t":
             test = f" of a {_TESTS['t']}"
-        if len(self.tests[["baseline", "name"]].drop_duplicates()) > 1:
-            pairs = ", median over the pairs of systems"
-        yield f"Detectable difference{test} (power {POWER:g}{pairs}): {', '.join(known)}."
+        pairs = self.tests[["baseline", "name"]].drop_duplicates()
+        median = ""
+        if len(pairs) > 1:
+            median = ", median over the pairs of systems"
+        differences = ", ".join(known)
+        yield f"Detectable difference{test} (power {POWER:g}{median}): {differences}."
+
+    def correction_note(self) -> Iterator[str]:
+        """Yield which comparisons are corrected together, if topics are in groups."""
+        has_groups = self.structure.by is not None
+        if not has_groups or self.correction is None:
+            return
+        over_all_topics = "those over all topics"
+        if self.structure.macro is not None:
+            over_all_topics += " and those of macro means"
+        yield f"Comparisons in all groups are corrected together, {over_all_topics} separately."
 
     def interval_note(self, labels: Sequence[str]) -> str:
         """Return what the intervals of the differences from the only baseline are.
 
-        It also says what their levels mean.
+        It also says what their levels mean, and whether signs can disagree.
         """
         levels = sorted(self.tests["confidence"].dropna().unique().tolist())
-        low, high = level_text(levels[0]), level_text(levels[-1])
-        if low == high:
-            level = low
-        else:
-            level = f"{low.removesuffix(' %')}–{high}"
+        lowest = level_text(levels[0])
+        highest = level_text(levels[-1])
+        level = highest
+        if lowest != highest:
+            lowest_number = lowest.removesuffix(" %")
+            level = f"{lowest_number}–{highest}"
+        method = "Student’s t"
         if self.test == "tukey":
             method = "studentised range"
-        else:
-            method = "Student’s t"
         joint = self._joint_level(levels)
-        note = f"[…] {level} interval of the difference ({method}{joint})."
-        return note + self._disagreement(labels)
+        disagreement = self._disagreement(labels)
+        return f"[…] {level} interval of the difference ({method}{joint}).{disagreement}"
 
     def _disagreement(self, labels: Sequence[str]) -> str:
         """Return why signs and intervals of some differences disagree, '' if none do."""
         tests = self.tests[self.tests["measure"].isin(labels)]
-        excludes_zero = (tests["low"] > 0) | (tests["high"] < 0)
-        if (excludes_zero == tests["significant"]).all():
+        is_above_zero = tests["low"] > 0
+        is_below_zero = tests["high"] < 0
+        excludes_zero = is_above_zero | is_below_zero
+        has_sign = tests["significant"]
+        if (excludes_zero == has_sign).all():
             return ""
         if self.test == "t":
             return " A sign beside an interval that includes 0 is what Holm’s correction gains."
@@ -439,24 +513,32 @@ class Comparisons:
     def _joint_level(self, levels: Sequence[float]) -> str:
         """Return what the levels of intervals mean for several comparisons, '' for a single one."""
         confidence = 1 - self.alpha
+        is_corrected = self.correction is not None and levels != [confidence]
         if self.test == "tukey":
             return ", for all pairs"
-        if self.correction is None or levels == [confidence]:
+        if not is_corrected:
             return ""
         if self.correction == "fdr_bh":
             return f", false coverage rate {self.alpha:g}"
         if len(levels) == 1:
-            n_comparisons = round(self.alpha / (1 - levels[0]))
-            return f", {joint_level(confidence, n_comparisons)}"
-        return f", {level_text(confidence)} for all of a measure"
+            # Each comparison has an equal part of alpha.
+            alpha_of_each = 1 - levels[0]
+            n_comparisons = round(self.alpha / alpha_of_each)
+            joint = joint_level(confidence, n_comparisons)
+            return f", {joint}"
+        level = level_text(confidence)
+        return f", {level} for all of a measure"
 
     def tests_by_row(self, means: pd.DataFrame, label: str) -> pd.DataFrame:
         """Return the tests of a measure for the rows of means, NaN for the only baseline."""
-        keys = _row_keys(means)
-        tests = self.tests[self.tests["measure"] == label].set_index(keys)
-        if len(keys) == 1:
-            return tests.reindex(means[keys[0]])
-        return tests.reindex(pd.MultiIndex.from_frame(means[keys]))
+        row_keys = _row_keys(means)
+        tests = self.tests[self.tests["measure"] == label]
+        tests = tests.set_index(row_keys)
+        if len(row_keys) == 1:
+            rows = pd.Index(means[row_keys[0]])
+        else:
+            rows = pd.MultiIndex.from_frame(means[row_keys])
+        return tests.reindex(rows)
 
     def signs_by_row(self, means: pd.DataFrame, label: str) -> list[str]:
         """Return the signs of the baselines from which a measure differs, for the rows of means."""
@@ -466,12 +548,16 @@ class Comparisons:
         if self.margins is not None:
             is_equivalent = tests["p_equivalent"] < self.alpha
             is_not_worse = tests["p_not_worse"] < self.alpha
+            # Of two signs, the first that applies.
             signs += np.select([is_equivalent, is_not_worse], [_EQUIVALENT, _NOT_WORSE], "")
-        keys = _row_keys(means)
-        columns = [tests[key] for key in keys]
-        joined = {key: "".join(group) for key, group in signs.groupby(columns, sort=False)}
-        row_keys = means[keys].itertuples(index=False, name=None)
-        return [joined.get(key, "") for key in row_keys]
+        # A row has a test for each baseline.
+        row_keys = _row_keys(means)
+        rows_of_tests = tests[row_keys].itertuples(index=False, name=None)
+        signs_of_row: dict[tuple[Any, ...], str] = {}
+        for row, sign in zip(rows_of_tests, signs, strict=True):
+            signs_of_row[row] = signs_of_row.get(row, "") + sign
+        rows_of_means = means[row_keys].itertuples(index=False, name=None)
+        return [signs_of_row.get(row, "") for row in rows_of_means]
 
 
 def _row_keys(table: pd.DataFrame) -> list[str]:
@@ -486,6 +572,7 @@ def _median_detectable(comparisons: Comparisons) -> dict[str, float]:
 
     Measures that are not averaged, or whose differences do not vary, have none.
     """
+    # At such a level, tests find differences that often even where there are none.
     if comparisons.alpha >= POWER:
         return {}
     known = measures_by_label(comparisons.perquery)
@@ -493,12 +580,13 @@ def _median_detectable(comparisons: Comparisons) -> dict[str, float]:
     medians = {}
     for label, rows in by_measure(comparisons.perquery):
         qids = rows["qid"].unique().tolist()
-        if not aggregate_is_mean(known[str(label)]) or len(structure.clusters_of(qids)) < 2:
+        n_clusters = len(structure.clusters_of(qids))
+        if n_clusters < 2 or not aggregate_is_mean(known[str(label)]):
             continue
         cluster = None
         if structure.clusters is not None:
             cluster = {str(qid): structure.clusters[str(qid)] for qid in qids}
-        found = detectable_difference(
+        detectable = detectable_difference(
             rows,
             baseline=list(comparisons.signs),
             power=POWER,
@@ -506,7 +594,7 @@ def _median_detectable(comparisons: Comparisons) -> dict[str, float]:
             correction=comparisons.correction,
             cluster=cluster,
         )
-        median = float(found.table["median"].iloc[0])
+        median = float(detectable.table["median"].iloc[0])
         if not np.isnan(median):
             medians[str(label)] = median
     return medians
@@ -517,10 +605,13 @@ def _intervals_in_words(table: pd.DataFrame, columns: Sequence[str], digits: int
     ends = table[list(columns)].to_numpy(dtype=np.float64)
     texts = []
     for low, high in ends.tolist():
-        if np.isnan(low) or np.isnan(high):
-            texts.append("")
-        else:
-            texts.append(f"[{fixed_point(low, digits)}, {fixed_point(high, digits)}]")
+        has_interval = not np.isnan([low, high]).any()
+        text = ""
+        if has_interval:
+            low_text = fixed_point(low, digits)
+            high_text = fixed_point(high, digits)
+            text = f"[{low_text}, {high_text}]"
+        texts.append(text)
     return texts
 
 
@@ -568,29 +659,25 @@ def means_table(
     notes : {'short', 'full'}, default 'short'
         Whether notes also define the measures and their scales, and state detectable differences.
     """
-    columns = [Column("", left=True, shorten=12)]
-    columns += [_value_column(head) for head in heads]
     known = measures_by_label(perquery)
     averaged = [head.label for head in heads if aggregate_is_mean(known[head.label])]
     sections = _sections(means)
-    cells = [[cell] for cell in _name_cells(means["name"], comparisons)]
+    columns = [Column("", left=True, shorten=12)]
+    cells_by_column = [_name_cells(means["name"], comparisons)]
     for head in heads:
+        n_digits = digits[head.label]
         intervals = [""] * len(means)
         if interval == "mean":
             ends = interval_columns(head.label, level)
-            intervals = _intervals_in_words(means, ends, digits[head.label])
+            intervals = _intervals_in_words(means, ends, n_digits)
         elif interval == "difference" and comparisons is not None and head.label in averaged:
             tests = comparisons.tests_by_row(means, head.label)
-            intervals = _intervals_in_words(tests, ("low", "high"), digits[head.label])
-        values = _value_cells(means, sections, head, digits[head.label], comparisons, intervals)
-        for row, cell in enumerate(values):
-            cells[row].append(cell)
-
-    lines: list[Row] = []
-    for title, rows in sections:
-        if title is not None:
-            lines.append(Row([title], span=len(columns)))
-        lines += [Row(cells[row]) for row in rows]
+            intervals = _intervals_in_words(tests, ("low", "high"), n_digits)
+        columns.append(_value_column(head))
+        cells_by_column.append(
+            _value_cells(means, sections, head, n_digits, comparisons, intervals)
+        )
+    rows = _rows_of_sections(sections, cells_by_column)
 
     n_topics = perquery.groupby("measure", sort=False)["qid"].nunique()
     counts = {head.short: int(n_topics[head.label]) for head in heads}
@@ -598,10 +685,11 @@ def means_table(
     topics = _topics(counts, clusters)
     if structure.by is not None:
         topics += " in all"
-    marks = {cell.mark for cell in chain(*cells)}
-    below = _marks_notes(marks, comparisons, heads, topics)
+    all_cells = list(chain(*cells_by_column))
+    marks = {cell.mark for cell in all_cells}
+    has_intervals = any(cell.after for cell in all_cells)
+    table_notes = _marks_notes(marks, comparisons, heads, topics)
     details: list[str] = []
-    has_intervals = any(cell.after for cell in chain(*cells))
     if has_intervals:
         details += _interval_notes(interval, level, comparisons, averaged)
     details += _cluster_notes(clusters, comparisons)
@@ -612,20 +700,40 @@ def means_table(
     details += _group_notes(structure, has_error=has_intervals or comparisons is not None)
     details += advice
     if details:
-        below.append(Sentence(" ".join(details)))
+        table_notes.append(Sentence(" ".join(details)))
     if notes == "full":
-        below += _explaining_notes(heads, digits, comparisons)
+        table_notes += _explaining_notes(heads, digits, comparisons)
     else:
-        below += _definitions([head for head in heads if head.is_numbered])
-    return Table(columns, lines, most=len(lines), notes=below)
+        # Numbered heads are identified by their definitions only.
+        table_notes += _definitions([head for head in heads if head.is_numbered])
+    return Table(columns, rows, most=len(rows), notes=table_notes)
+
+
+def _rows_of_sections(
+    sections: Sequence[_Section], cells_by_column: Sequence[Sequence[Cell]]
+) -> list[Row]:
+    """Return the rows of the table, with a title above each group of topics."""
+    rows = []
+    for section in sections:
+        if section.title is not None:
+            rows.append(Row([section.title], span=len(cells_by_column)))
+        for row in section.rows:
+            cells = [column_cells[row] for column_cells in cells_by_column]
+            rows.append(Row(cells))
+    return rows
 
 
 def _name_cells(names: Iterable[str], comparisons: Comparisons | None) -> list[Cell]:
     """Return the cells of the names of systems, with the letters of several baselines."""
     if comparisons is None:
         return [Cell(name) for name in names]
-    letters = {name: sign.strip("†") for name, sign in comparisons.signs.items()}
-    return [Cell(name, signs=letters.get(name, "")) for name in names]
+    cells = []
+    for name in names:
+        sign = comparisons.signs.get(name, "")
+        # The dagger of a single baseline is explained by its name in the note.
+        letter = sign.strip("†")
+        cells.append(Cell(name, signs=letter))
+    return cells
 
 
 def _value_column(head: Head) -> Column:
@@ -637,7 +745,7 @@ def _value_column(head: Head) -> Column:
 
 def _value_cells(
     means: pd.DataFrame,
-    sections: Sequence[tuple[str | None, Ints]],
+    sections: Sequence[_Section],
     head: Head,
     digits: int,
     comparisons: Comparisons | None,
@@ -650,38 +758,45 @@ def _value_cells(
         signs = [""] * len(values)
     else:
         signs = comparisons.signs_by_row(means, head.label)
-    columns = zip(values, marks, signs, intervals, strict=True)
-    return [
-        Cell(fixed_point(value, digits), mark=mark, signs=sign, after=interval)
-        for value, mark, sign, interval in columns
-    ]
+    cells = []
+    for row, value in enumerate(values):
+        number = fixed_point(value, digits)
+        cell = Cell(number, mark=marks[row], signs=signs[row], after=intervals[row])
+        cells.append(cell)
+    return cells
 
 
-def _marks_by_row(
-    values: Floats, sections: Sequence[tuple[str | None, Ints]], head: Head
-) -> list[Mark]:
+def _marks_by_row(values: Floats, sections: Sequence[_Section], head: Head) -> list[Mark]:
     """Return the marks of the best values of each section, none where some are missing."""
     marks: list[Mark] = [""] * len(values)
-    for _, rows in sections:
-        if np.isnan(values[rows]).any():
+    for section in sections:
+        section_values = values[section.rows]
+        if np.isnan(section_values).any():
             continue
-        marks_of_section = shown_marks(values[rows], head.lower_is_better)
-        for row, mark in zip(rows, marks_of_section, strict=True):
+        section_marks = shown_marks(section_values, head.lower_is_better)
+        for row, mark in zip(section.rows, section_marks, strict=True):
             marks[row] = mark
     return marks
 
 
-def _sections(means: pd.DataFrame) -> list[tuple[str | None, Ints]]:
-    """Return the title and the rows of each group of topics.
+class _Section(NamedTuple):
+    """The rows of means of a group of topics, and its name as title, if there are groups."""
+
+    title: str | None
+    rows: Ints
+
+
+def _sections(means: pd.DataFrame) -> list[_Section]:
+    """Return the groups of topics.
 
     Without groups, there is one section without title.
     """
     if "group" not in means:
-        return [(None, np.arange(len(means)))]
-    sections: list[tuple[str | None, Ints]] = []
+        return [_Section(None, np.arange(len(means)))]
+    sections = []
     for group in means["group"].unique():
         rows = np.flatnonzero(means["group"] == group)
-        sections.append((str(group), rows))
+        sections.append(_Section(str(group), rows))
     return sections
 
 
@@ -701,18 +816,32 @@ def _topics(counts: Mapping[str, int], clusters: Clusters) -> str:
 def _marks_notes(
     marks: Set[str], comparisons: Comparisons | None, heads: Sequence[Head], topics: str
 ) -> list[Sentence]:
-    """Return the note of every table: what its marks mean, the test and the number of topics."""
-    has_best = bool(marks - {""})
+    """Return the note of every table: what its marks mean, the test and the number of topics.
+
+    Parameters
+    ----------
+    marks : set of str
+        The marks of the cells.
+    comparisons : Comparisons, optional
+        The comparisons with baselines.
+    heads : sequence of Head
+        The columns.
+    topics : str
+        The number of topics in words.
+    """
     if comparisons is None:
-        note = in_text = topics
+        note = topics
+        note_in_text = topics
     else:
+        room = WIDTH - len("* best; .")
         note = comparisons.mark_note(heads, topics)
-        in_text = comparisons.mark_note_in_text(heads, topics, WIDTH - len("* best; ."))
-    if has_best:
+        note_in_text = comparisons.mark_note_in_text(heads, topics, room)
+    has_marked_values = bool(marks - {""})
+    if has_marked_values:
         best = "Best values in bold"
         if "second" in marks:
             best += ", second best underlined"
-        return [Sentence(f"{best}; {note}.", in_text=f"* best; {in_text}.")]
+        return [Sentence(f"{best}; {note}.", in_text=f"* best; {note_in_text}.")]
     if comparisons is None:
         return []
     return [Sentence(f"{note}.")]
@@ -736,7 +865,8 @@ def _different_topics_notes(counts: Mapping[str, int], perquery: pd.DataFrame) -
 
 def _fewer_topics_notes(counts: Mapping[str, int], n_judged: int) -> Iterator[str]:
     """Yield the number of topics of each column, if columns are over fewer topics than judged."""
-    if set(counts.values()) - {n_judged}:
+    has_fewer = any(count != n_judged for count in counts.values())
+    if has_fewer:
         columns = _counts_in_words(counts)
         yield f"Means over the topics with a positive document, of {n_judged} judged: {columns}."
 
@@ -768,24 +898,22 @@ def _group_notes(structure: TopicStructure, *, has_error: bool) -> Iterator[str]
 def _explaining_notes(
     heads: Sequence[Head], digits: Mapping[str, int], comparisons: Comparisons | None
 ) -> Iterator[Sentence]:
-    """Yield what only those ask for who do not know the measures or plan to test."""
+    """Yield notes for readers who do not know the measures or plan to test.
+
+    These are the detectable differences, how groups are corrected, the definitions of measures, and
+    the scales that measures name.
+    """
     if comparisons is not None:
         for note in comparisons.detectable_note(heads, digits):
             yield Sentence(note)
-        structure = comparisons.structure
-        if structure.by is not None and comparisons.correction is not None:
-            further = ""
-            if structure.macro is not None:
-                further = " and those of macro means"
-            yield Sentence(
-                f"Comparisons in all groups are corrected together, those over all topics{further} "
-                "separately."
-            )
+        for note in comparisons.correction_note():
+            yield Sentence(note)
     yield from _definitions(heads)
-    named_scales = dict.fromkeys(head.scales for head in heads)
-    for scales in named_scales:
+    distinct_scales = dict.fromkeys(head.scales for head in heads)
+    for scales in distinct_scales:
         if scales is not None:
-            yield Sentence(f"{scales.name}: {in_words(scales)}.")
+            description = in_words(scales)
+            yield Sentence(f"{scales.name}: {description}.")
 
 
 def _definitions(heads: Iterable[Head]) -> Iterator[Sentence]:

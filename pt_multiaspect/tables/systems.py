@@ -110,14 +110,16 @@ class SystemsTable(View):
         styles = pd.DataFrame(style_rows, index, heads)
         styler = texts.style.apply(lambda _: styles, axis=None)
         styler = styler.format(escape="html")
+        # Where an interval follows a marked number, only the number has a style.
         for column, head in enumerate(heads):
+            cells = [row[column] for row in rows]
             for mark, style in _STYLES.items():
-                column_cells = [row[column] for row in rows]
-                is_partly_marked = [cell.mark == mark and bool(cell.after) for cell in column_cells]
+                is_partly_marked = [cell.mark == mark and bool(cell.after) for cell in cells]
                 marked_rows = index[is_partly_marked]
-                styler = styler.format(partial(_mark_number, style), subset=(marked_rows, [head]))
-        for axis in (0, 1):
-            styler = styler.format_index(escape="html", axis=axis)
+                formatter = partial(_mark_number, style)
+                styler = styler.format(formatter, subset=(marked_rows, [head]))
+        styler = styler.format_index(escape="html", axis=0)
+        styler = styler.format_index(escape="html", axis=1)
         # The class of pandas' own tables, to which themes apply their colours.
         styler = styler.set_table_attributes('class="dataframe"')
         notes = [html.escape(_note_text(note)) for note in self.cells.notes]
@@ -127,20 +129,25 @@ class SystemsTable(View):
 
 
 def _index_and_rows(table: Table) -> tuple[pd.Index[Any], list[list[Cell]]]:
-    """Return the names of the rows, with their groups if there are any, and the cells."""
+    """Return the names of the rows, with their groups if there are any, and the other cells."""
     group = None
-    groups, names, rows = [], [], []
+    groups: list[str | None] = []
+    names: list[str] = []
+    rows: list[list[Cell]] = []
     for row in table.all_rows():
-        first, *cells = row.cells
-        if not cells:
-            group = _cell(first).text
+        first, *others = row.cells
+        first_cell = _cell(first)
+        is_title = not others
+        if is_title:
+            group = first_cell.text
             continue
         groups.append(group)
-        names.append(_cell(first).whole)
-        rows.append(list(map(_cell, cells)))
-    if group is None:
-        return pd.Index(names, dtype=object), rows
-    return pd.MultiIndex.from_arrays([groups, names]), rows
+        names.append(first_cell.whole)
+        rows.append(list(map(_cell, others)))
+    has_groups = group is not None
+    if has_groups:
+        return pd.MultiIndex.from_arrays([groups, names]), rows
+    return pd.Index(names, dtype=object), rows
 
 
 def _cell(cell: object) -> Cell:
@@ -165,7 +172,9 @@ def _style_of_cell(cell: Cell) -> str:
 def _mark_number(style: str, text: str) -> str:
     """Return a number and its interval in HTML, where only the number has a style."""
     number, _, interval = text.partition(" ")
-    return f'<span style="{style}">{html.escape(number)}</span> {html.escape(interval)}'
+    number_html = html.escape(number)
+    interval_html = html.escape(interval)
+    return f'<span style="{style}">{number_html}</span> {interval_html}'
 
 
 def systems_table(
@@ -324,10 +333,12 @@ def systems_table(
         )
     choice("test", *TESTS)(test)
     proportion("alpha")(alpha)
-    if test != "tukey":  # which has no correction
+    # Tukey's test has no correction.
+    if test != "tukey":
         check_correction(test, correction)
     perquery, known = _read_values(perquery, measures)
     heads = column_heads(known)
+    # Values with a direction in place of a measure are averaged, as those of unknown measures.
     averaged = dict(known)
     for label, measure in known.items():
         if isinstance(measure, Direction):
@@ -343,9 +354,8 @@ def systems_table(
     else:
         means = aggregate(perquery, **structure.options_of_means)
         if baseline is None:
-            structure.check_clusters_apply(
-                perquery["qid"].unique().tolist(), "baseline= or interval='mean'"
-            )
+            qids = perquery["qid"].unique().tolist()
+            structure.check_clusters_apply(qids, "baseline= or interval='mean'")
     digits = decimals_by_label(decimals, heads, averaged)
     comparisons = Comparisons.of(perquery, baseline, structure, test, correction, alpha, margin)
     table = means_table(
@@ -367,23 +377,26 @@ def _read_values(perquery: Any, measures: object) -> tuple[pd.DataFrame, dict[st
 
     These are None if unknown.
     """
+    chosen = measures
     if isinstance(measures, str) or is_measure(measures):
-        chosen: object = [measures]
-    else:
-        chosen = measures
-    rows, given = select_measures(_restore_given_order(as_pandas(perquery)), chosen)
+        chosen = [measures]
+    frame = _restore_given_order(as_pandas(perquery))
+    rows, given = select_measures(frame, chosen)
     _, by_label = matrices(rows, least=1)
     values = {str(label): matrix for label, matrix in by_label.items()}
-    if set(values) <= set(given):
-        recorded = {}
-    else:
-        recorded = measures_by_label(rows)
-    known = {label: given.get(label, recorded.get(label)) for label in values}
+    labels = list(values)
+    # Given measures take precedence over recorded ones.
+    known = dict(given)
+    if not set(labels) <= set(given):
+        known = {**measures_by_label(rows), **given}
+    known = {label: known.get(label) for label in labels}
+    # The lowest value of each measure shows whether its values were negated.
     lowest = [matrix.min() for matrix in values.values()]
-    check_directions(rows, np.array([[lowest]]), list(values), known, "systems_table")
+    lowest_values = np.array(lowest).reshape(1, 1, -1)  # 1 system × 1 topic × measures
+    check_directions(rows, lowest_values, labels, known, "systems_table")
     names = rows["name"].map(str)
-    labels = rows["measure"].map(str)
-    return rows.assign(name=names, measure=labels), known
+    measure_labels = rows["measure"].map(str)
+    return rows.assign(name=names, measure=measure_labels), known
 
 
 def _restore_given_order(perquery: Any) -> Any:
@@ -396,11 +409,13 @@ def _restore_given_order(perquery: Any) -> Any:
     if "name" not in perquery.columns or "qid" not in perquery.columns:
         return perquery
     index = perquery.index
-    if index.is_monotonic_increasing or not index.is_unique or not is_integer_dtype(index.dtype):
+    is_numbered = is_integer_dtype(index.dtype) and index.is_unique
+    if not is_numbered or index.is_monotonic_increasing:
         return perquery
     names = perquery["name"].map(str)
     qids = perquery["qid"].map(str)
     keys = list(zip(names, qids, strict=True))
-    if keys == sorted(keys):
+    is_sorted_by_name = keys == sorted(keys)
+    if is_sorted_by_name:
         return perquery.sort_index()
     return perquery
