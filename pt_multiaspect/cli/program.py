@@ -25,8 +25,9 @@ class _Program(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments, where ``help COMMAND`` is ``COMMAND --help``."""
-        if args[:1] == ["help"]:
-            args = [*args[1:2], "--help"]
+        if args and args[0] == "help":
+            command = args[1:2]  # empty without a command
+            args = [*command, "--help"]
         return super().parse_args(ctx, args)
 
     def resolve_command(
@@ -34,12 +35,14 @@ class _Program(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the named command, or raise an error if it is unknown."""
         if args and not args[0].startswith("-") and args[0] not in self.commands:
-            near = get_close_matches(args[0], self.commands, n=1)
-            if near:
-                known = f"did you mean {near[0]}?"
+            name = args[0]
+            similar = get_close_matches(name, self.commands, n=1)
+            if similar:
+                hint = f"did you mean {similar[0]}?"
             else:
-                known = f"expected one of {', '.join(self.commands)}"
-            raise click.UsageError(f"unknown command {args[0]!r}; {known}", ctx)
+                known = ", ".join(self.commands)
+                hint = f"expected one of {known}"
+            raise click.UsageError(f"unknown command {name!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -72,17 +75,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         codecs.register_error(NAME, _replace_unencodable)
         sys.stdout.reconfigure(errors=NAME)
     try:
-        with messages_for_shell(OPTIONS), warnings.catch_warnings():
-            warnings.simplefilter("always", MultiAspectWarning)
-            warnings.showwarning = _show_warning
-            code = program.main(argv, prog_name=NAME, standalone_mode=False)
-        sys.stdout.flush()
+        return _run_program(argv)
     except MultiAspectError as error:
         return _fail(str(error), 2)
     except click.UsageError as error:
-        if error.ctx is None:
-            command = NAME
-        else:
+        command = NAME
+        if error.ctx is not None:
             command = error.ctx.command_path
         return _fail(f"{usage_message(error)} (see '{command} --help')", 2)
     except click.ClickException as error:
@@ -94,40 +92,79 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         _discard_output()
-        return _fail(f"{error.filename or 'output'}: {error.strerror or error}", 1)
+        file = error.filename or "output"
+        return _fail(f"{file}: {error.strerror or error}", 1)
     except ImportError as error:  # of an optional package
         return _fail(str(error), 1)
     except MemoryError:
         return _fail(
             "out of memory: evaluate fewer runs or measures at a time, or divide large files", 1
         )
-    return code if isinstance(code, int) else 0
+
+
+def _run_program(argv: Sequence[str] | None) -> int:
+    """Run the command that the arguments name, and return its exit code.
+
+    Warnings of the package are printed as messages, and errors name options.
+    """
+    with messages_for_shell(OPTIONS), warnings.catch_warnings():
+        warnings.simplefilter("always", MultiAspectWarning)
+        warnings.showwarning = _show_warning
+        code = program.main(argv, prog_name=NAME, standalone_mode=False)
+    # Now, so that an error is not raised when Python ends.
+    sys.stdout.flush()
+    if isinstance(code, int):
+        return code
+    return 0
 
 
 def _replace_unencodable(error: UnicodeError) -> tuple[str, int]:
-    """Return question marks for characters that a console cannot show, and hyphens for minus signs."""
+    """Return question marks for characters that a console cannot show, and hyphens for minus signs.
+
+    As a handler of codecs, also return the position at which encoding continues.
+    """
     assert isinstance(error, UnicodeEncodeError)  # of a stream that is written
-    characters = error.object[error.start : error.end]
-    return "".join("-" if character == MINUS else "?" for character in characters), error.end
+    replacement = ""
+    for character in error.object[error.start : error.end]:
+        if character == MINUS:
+            replacement += "-"
+        else:
+            replacement += "?"
+    return replacement, error.end
 
 
 def _open_closed_streams() -> None:
     """Open standard streams that are closed, so that files do not get their numbers; output then fails."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is not None:
-            continue
-        # Output to a file that is open for reading fails, as it does if the stream is closed.
-        # Errors are dropped.
-        opened = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
-        if opened != number and not _is_open(number):
-            os.dup2(opened, number)
-            os.close(opened)
-            opened = number
-        mode = "r" if name == "stdin" else "w"
-        setattr(sys, name, open(opened, mode, encoding="utf-8", closefd=False))  # noqa: SIM115  # until the end
+        is_closed = getattr(sys, name) is None
+        if is_closed:
+            _open_null_stream(number, name)
+
+
+def _open_null_stream(number: int, name: str) -> None:
+    """Open a closed standard stream with its file descriptor 0, 1 or 2, if this is free.
+
+    Output to stdout fails, as if the stream was closed; that to stderr is dropped.
+    """
+    if name == "stderr":
+        access = os.O_WRONLY
+    else:
+        access = os.O_RDONLY
+    descriptor = os.open(os.devnull, access)
+    if descriptor != number and not _is_open(number):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+        descriptor = number
+    if name == "stdin":
+        mode = "r"
+    else:
+        mode = "w"
+    stream = open(descriptor, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  # until the end
+    setattr(sys, name, stream)
 
 
 def _is_open(number: int) -> bool:
+    """Return whether a file descriptor is open."""
     try:
         os.fstat(number)
     except OSError:
@@ -140,6 +177,7 @@ def _discard_output() -> None:
     try:
         sys.stdout.flush()
     except OSError:
+        # What is left in the buffer goes to the null device.
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
         os.close(null)
@@ -153,5 +191,6 @@ def _fail(message: str, code: int) -> int:
 def _show_warning(
     message: Warning | str, category: type[Warning], *_: object, **__: object
 ) -> None:
+    """Print a warning of this package to standard error; those of others are not for users."""
     if issubclass(category, MultiAspectWarning):
         tell(f"warning: {message}")

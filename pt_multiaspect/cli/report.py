@@ -53,21 +53,28 @@ def report(inputs: Inputs, baseline: str | None, title: str) -> None:
     """
     if inputs.aspects is not None:
         check_aspects(inputs.aspects, judged_aspects(inputs.qrels), "--aspects")
-    qrels, runs = inputs.qrels, inputs.runs
-    measures = inputs.measures if inputs.requested else None
+    qrels = inputs.qrels
+    runs = inputs.runs
+    measures = None
+    if inputs.requested:
+        measures = inputs.measures
+    human = None
+    if inputs.values["human"]:
+        human = inputs.human
+    output = inputs.values["output"]
     reporting.report(
         runs,
         qrels,
         measures,
         topics=inputs.topics,
         aspects=inputs.aspects,
-        human=inputs.human if inputs.values["human"] else None,
+        human=human,
         baseline=pick_baseline(baseline, runs),
         by=inputs.by,
         macro=inputs.values["macro"],
         cluster=inputs.clusters,
         title=title,
         progress=sys.stderr.isatty(),
-        path=inputs.values["output"],
+        path=output,
     )
-    tell_written(inputs.values["output"])
+    tell_written(output)

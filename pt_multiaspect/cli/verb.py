@@ -253,6 +253,7 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
     def decorate(function: Callable[..., object]) -> Command:
         own_names = inspect.signature(function).parameters
         all_names = [str(param.name) for param in all_params]
+        # What the function has no parameter for is given to it as `Inputs`.
         shared_names = [name for name in all_names if name not in own_names]
 
         def callback(**values: Any) -> int:

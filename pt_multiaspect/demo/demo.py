@@ -28,21 +28,28 @@ def _show(*blocks: Block) -> None:
 def _mark_best(
     corner: str, heads: Iterable[str], rows: Iterable[tuple[str, Sequence[float]]]
 ) -> Table:
-    """Return a table with a mark at the maximum of each row (for all measures here, higher is better)."""
+    """Return a table with a mark at the maximum of each row (for all measures here, higher is better).
+
+    Parameters
+    ----------
+    corner : str
+        The head of the first column, which has the names of the rows.
+    heads : iterable of str
+        The heads of the other columns.
+    rows : iterable of (str, sequence of float)
+        The name and the values of each row.
+    """
     columns = [Column(corner, left=True, shorten=12), *map(Column, heads)]
-    return Table(
-        columns,
-        [
-            [
-                name,
-                *(
-                    Cell(f"{value:.3f}", signs="*" if value == max(values) else "")
-                    for value in values
-                ),
-            ]
-            for name, values in rows
-        ],
-    )
+    table_rows = []
+    for name, values in rows:
+        cells: list[str | Cell] = [name]
+        for value in values:
+            sign = ""
+            if value == max(values):
+                sign = "*"
+            cells.append(Cell(f"{value:.3f}", signs=sign))
+        table_rows.append(cells)
+    return Table(columns, table_rows)
 
 
 def _search(
@@ -62,7 +69,9 @@ def _search(
             metric=metric,
             return_type="best_setting",
         )
-    return float(setting[0][2])
+    # A setting has one (transformer, parameter, value) per parameter.
+    _, _, weight = setting[0]
+    return float(weight)
 
 
 def _example(
@@ -72,59 +81,117 @@ def _example(
     picked: dict[str, float],
     measure: Any,
 ) -> None:
-    """Show the contributions of passages in both rankings of the query that gains most from the second setting."""
+    """Show both rankings of the query that gains most from the second of two picked weights.
+
+    Parameters
+    ----------
+    collection : Collection
+        The topics, judgments and documents.
+    pipeline, reranker : Transformer, ReadabilityReranker
+        The pipeline, and the transformer in it that has the weight.
+    picked : dict of str to float
+        The weight that each of two metrics picked.
+    measure : TOMA
+        The measure of the gain and of the contributions.
+    """
     import pt_multiaspect as ma
 
-    runs = []
-    before = reranker.weight
-    for weight in picked.values():
-        reranker.weight = weight
-        runs.append(pipeline.transform(collection.topics))
-    reranker.weight = before
-    first, second = (pt.Evaluate(run, collection.qrels, [measure], perquery=True) for run in runs)
-    gains = {
-        qid: second[qid][str(measure)] - first[qid][str(measure)]
-        for qid in collection.topics["qid"]
-    }
-    qid = max(gains, key=lambda key: gains[key])
-    query = collection.topics.set_index("qid").loc[qid, "query"]
-    judged = collection.qrels[collection.qrels["qid"] == qid].set_index("docno").drop(columns="qid")
-    grades = {
-        docno: "/".join(map(str, labels))
-        for docno, labels in zip(judged.index, judged.to_numpy(), strict=True)
-    }
+    runs = _runs_with_weights(collection, pipeline, reranker, list(picked.values()))
+    qid = _query_of_largest_gain(collection, runs, measure)
+    query_texts = collection.topics.set_index("qid")["query"]
+    query = str(query_texts[qid])
+    grades = _grades_of_documents(collection, qid)
     texts = collection.documents.set_index("docno")["text"]
-    explained = [ma.explain(measure, run, collection.qrels, qid) for run in runs]
-    gain = " to ".join(f"{explanation.value:.3f}" for explanation in explained)
+    first = ma.explain(measure, runs[0], collection.qrels, qid)
+    second = ma.explain(measure, runs[1], collection.qrels, qid)
+    gain = f"{first.value:.3f} to {second.value:.3f}"
+    aspects = ", ".join(collection.grades)
     introduction = (
         f"The query with the largest gain in TOMA ({gain}): '{query}'. Its first {measure.cutoff} "
-        "passages, with "
-        f"their grades of {', '.join(collection.grades)}, and what each contributes to TOMA:"
+        f"passages, with their grades of {aspects}, and what each contributes to TOMA:"
     )
     _show(Sentence(introduction))
-    for (metric, weight), explanation in zip(picked.items(), explained, strict=True):
+    explanations = (first, second)
+    for (metric, weight), explanation in zip(picked.items(), explanations, strict=True):
         passages = _passages_table(explanation.ranks.head(measure.cutoff), grades, texts)
         _show(Sentence(f"weight {weight:.1f}, picked by {metric}"), passages)
-    document = explained[1].compare(explained[0]).documents.iloc[0]
+    # The document whose contribution changes most is the first.
+    document = second.compare(first).documents.iloc[0]
+    docno = document["docno"]
+    document_grades = grades.get(docno, _UNJUDGED)
     conclusion = (
-        f"What makes the difference is {document['docno']} "
-        f"({grades.get(document['docno'], '-/-/-')}), at rank {document['rank_a']} instead of "
-        f"{document['rank_b']}: it adds {document['difference']:.3f}. By Chebyshev distance, a "
+        f"What makes the difference is {docno} ({document_grades}), at rank {document['rank_a']} "
+        f"instead of {document['rank_b']}: it adds {document['difference']:.3f}. By Chebyshev "
+        "distance, a "
         "passage is as good as its weakest aspect: a relevant one that only clinicians understand "
         "(2/0/2) counts as little as a plain and credible one that is off topic (0/3/2)."
     )
     _show(Sentence(conclusion))
 
 
+def _runs_with_weights(
+    collection: Collection,
+    pipeline: pt.Transformer,
+    reranker: ReadabilityReranker,
+    weights: Sequence[float],
+) -> list[pd.DataFrame]:
+    """Return the results of the pipeline for each weight of its re-ranker, which is not changed."""
+    runs = []
+    original_weight = reranker.weight
+    for weight in weights:
+        reranker.weight = weight
+        runs.append(pipeline.transform(collection.topics))
+    reranker.weight = original_weight
+    return runs
+
+
+def _query_of_largest_gain(
+    collection: Collection, runs: Sequence[pd.DataFrame], measure: Any
+) -> str:
+    """Return the query id for which the second run is better than the first by most."""
+    label = str(measure)
+    first, second = (pt.Evaluate(run, collection.qrels, [measure], perquery=True) for run in runs)
+    gains: dict[str, float] = {}
+    for qid in collection.topics["qid"]:
+        gains[qid] = second[qid][label] - first[qid][label]
+    return max(gains, key=lambda qid: gains[qid])
+
+
+def _grades_of_documents(collection: Collection, qid: str) -> dict[str, str]:
+    """Return the grades of the judged documents of a query, such as '2/0/2', by docno."""
+    of_query = collection.qrels["qid"] == qid
+    judged = collection.qrels[of_query].drop(columns=["qid", "docno"])
+    docnos = collection.qrels.loc[of_query, "docno"]
+    grades = {}
+    for docno, labels in zip(docnos, judged.to_numpy(), strict=True):
+        grades[docno] = "/".join(map(str, labels))
+    return grades
+
+
+#: The grades of documents without judgments.
+_UNJUDGED = "-/-/-"
+
+
 def _passages_table(top: pd.DataFrame, grades: dict[str, str], texts: pd.Series[Any]) -> Table:
-    """Return the first passages of a ranking with their grades and contributions."""
+    """Return the first passages of a ranking with their grades and contributions.
+
+    Parameters
+    ----------
+    top : DataFrame
+        The first ranks, with columns rank, docno and contribution.
+    grades : dict of str to str
+        The grades of judged documents by docno.
+    texts : Series of str
+        The passages by docno.
+    """
     columns = [Column("rank")]
     for head in ("docno", "grades", "part", "passage"):
         columns.append(Column(head, left=True))
+    width_of_passages = _WIDTH - 38  # the other columns have 38 characters
     rows = []
     for rank, docno, part in zip(top["rank"], top["docno"], top["contribution"], strict=True):
-        passage = textwrap.shorten(str(texts[docno]), _WIDTH - 38, placeholder=" ...")
-        rows.append([str(rank), docno, grades.get(docno, "-/-/-"), f"{part:.3f}", passage])
+        passage = textwrap.shorten(str(texts[docno]), width_of_passages, placeholder=" ...")
+        rows.append([str(rank), docno, grades.get(docno, _UNJUDGED), f"{part:.3f}", passage])
     return Table(columns, rows)
 
 
@@ -185,45 +252,73 @@ def _tuning(
     metrics: tuple[str, str],
     aspects: dict[str, str],
 ) -> dict[str, float]:
-    """Tune the re-ranker for both metrics and report the effect on each of the `aspects`."""
+    """Tune the weight of the re-ranker for each metric, and show the effect on the aspects.
+
+    Parameters
+    ----------
+    collection : Collection
+        The topics and judgments.
+    pipeline, reranker : Transformer, ReadabilityReranker
+        The pipeline, and the transformer in it that has the weight. It is not changed.
+    metrics : tuple of two str
+        The metrics to optimise.
+    aspects : dict of str to str
+        The metric of each aspect.
+
+    Returns
+    -------
+    dict of str to float
+        The weight that each of `metrics` picks.
+    """
     weights = [step / 5 for step in range(6)]
     title = Heading("pt.GridSearch: which weight should the re-ranker give to readability?")
-    before = reranker.weight
+    original_weight = reranker.weight
+    all_metrics = dict.fromkeys([*metrics, *aspects.values()])  # without repetitions
     scan = pt.GridScan(
         pipeline,
         {reranker: {"weight": weights}},
         collection.topics,
         collection.qrels,
-        list(dict.fromkeys([*metrics, *aspects.values()])),
+        list(all_metrics),
     )
-    reranker.weight = before  # GridScan does not restore the original setting
+    reranker.weight = original_weight  # GridScan does not restore it
     rows = [(metric, scan[metric].astype(float).tolist()) for metric in metrics]
     _show(title, _mark_best("weight", [f"{weight:.1f}" for weight in weights], rows))
-    picked = {
-        metric: _search(pipeline, reranker, weights, collection, metric) for metric in metrics
-    }
-    lines = [
-        f'GridSearch(metric="{metric}") picks weight {weight:.1f}'
-        for metric, weight in picked.items()
-    ]
-    _show(*map(Sentence, lines))
+    picked = {}
+    lines = []
+    for metric in metrics:
+        weight = _search(pipeline, reranker, weights, collection, metric)
+        picked[metric] = weight
+        lines.append(Sentence(f'GridSearch(metric="{metric}") picks weight {weight:.1f}'))
+    _show(*lines)
+    _show(_effect_of_weights(scan, picked, aspects))
+    return picked
+
+
+def _effect_of_weights(
+    scan: pd.DataFrame, picked: dict[str, float], aspects: dict[str, str]
+) -> Sentence:
+    """Return how the metric of each aspect changes from the first picked weight to the second.
+
+    `scan` is the result of pt.GridScan, with one row per weight.
+    """
+    first_metric = next(iter(picked))
     first_weight, second_weight = picked.values()
     if first_weight == second_weight:
-        _show(Sentence("Both measures pick the same weight here."))
-        return picked
-    by_weight = scan.set_index("tran_0_weight")
-    changes = [
-        f"{name} {by_weight.loc[first_weight, column]:.3f} to "
-        f"{by_weight.loc[second_weight, column]:.3f}"
-        for name, column in aspects.items()
-    ]
-    reason = (
-        f"{metrics[0]} considers relevance only, TOMA all three aspects, and they pick different "
+        return Sentence("Both measures pick the same weight here.")
+    values = scan.set_index("tran_0_weight")
+    changes = []
+    for name, metric in aspects.items():
+        by_weight = values[metric]
+        first_value = by_weight[first_weight]
+        second_value = by_weight[second_weight]
+        changes.append(f"{name} {first_value:.3f} to {second_value:.3f}")
+    listed_changes = ", ".join(changes)
+    return Sentence(
+        f"{first_metric} considers relevance only, TOMA all three aspects, and they pick different "
         f"settings. Going from {first_weight:.1f} to {second_weight:.1f} changes nDCG@5 of each "
-        f"aspect: {', '.join(changes)}. The optimised measure decides which trade-off is made."
+        f"aspect: {listed_changes}. The optimised measure decides which trade-off is made."
     )
-    _show(Sentence(reason))
-    return picked
 
 
 def run_demo() -> None:

@@ -32,15 +32,15 @@ def _check_documents(documents: pd.DataFrame, column: str) -> None:
 
 def _rank(results: pd.DataFrame) -> pd.DataFrame:
     """Sort by query and score and add ranks, with ties broken as in the evaluation."""
-    results = (
-        results.assign(_order=pd.factorize(results["qid"])[0])
-        .sort_values(
-            ["_order", "score", "docno"], ascending=[True, False, False], ignore_index=True
-        )
-        .drop(columns="_order")
+    # Queries keep their order; ties of scores are broken by docno, descending.
+    query_numbers, _ = pd.factorize(results["qid"])
+    numbered = results.assign(_order=query_numbers)
+    ranked = numbered.sort_values(
+        ["_order", "score", "docno"], ascending=[True, False, False], ignore_index=True
     )
-    ranks = results.groupby("qid", sort=False).cumcount() + pt.model.FIRST_RANK
-    return results.assign(rank=ranks.astype("int64"))
+    ranked = ranked.drop(columns="_order")
+    ranks = ranked.groupby("qid", sort=False).cumcount() + pt.model.FIRST_RANK
+    return ranked.assign(rank=ranks.astype("int64"))
 
 
 def _as_evaluated(scores: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -83,13 +83,13 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
         self._analyzer = analyzer
         self.num_results = num_results
         # In descending order, so that a stable sort by score breaks ties as the evaluation does.
-        indexed = documents.assign(docno=documents["docno"].astype(str)).sort_values(
-            "docno", ascending=False
-        )
+        docnos = documents["docno"].astype(str)
+        indexed = documents.assign(docno=docnos).sort_values("docno", ascending=False)
         self._docnos = indexed["docno"].to_numpy(dtype=object)
+        texts = indexed["text"].astype(str)
         self._vectorizer = TfidfVectorizer(sublinear_tf=True, **_VECTORIZER[analyzer])
         try:
-            self._vectors = self._vectorizer.fit_transform(indexed["text"].astype(str))
+            self._vectors = self._vectorizer.fit_transform(texts)
         except ValueError as error:
             raise MultiAspectError(
                 f"documents: no terms to index in {len(documents)} documents: {error}"
@@ -118,18 +118,24 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
             The columns of `inp` with ``docno``, ``score`` and ``rank``.
         """
         pt.validate.query_frame(inp, extra_columns=["query"], context=self)
-        inp = inp.drop(columns=["score", "rank"], errors="ignore")
-        if len(inp):
-            cosines = self._vectorizer.transform(inp["query"].astype(str)) @ self._vectors.T
-            scores = _as_evaluated(cosines.toarray())
-        else:
-            scores = np.empty((0, len(self._docnos)))
+        queries = inp.drop(columns=["score", "rank"], errors="ignore")
+        scores = self._scores(queries["query"].astype(str))
+        # Shape (n_queries, num_results): the columns of the best documents, and their scores.
         best = np.argsort(-scores, axis=1, kind="stable")[:, : self.num_results]
-        top_scores = np.take_along_axis(scores, best, axis=1)
-        query, rank = np.nonzero(top_scores > 0)
-        results = inp.iloc[query].reset_index(drop=True)
-        docnos = pd.Series(self._docnos[best[query, rank]], dtype=object)
-        return _rank(results.assign(docno=docnos, score=top_scores[query, rank]))
+        best_scores = np.take_along_axis(scores, best, axis=1)
+        # Documents without a term of the query are not retrieved.
+        query_numbers, ranks = np.nonzero(best_scores > 0)
+        results = queries.iloc[query_numbers].reset_index(drop=True)
+        docnos = pd.Series(self._docnos[best[query_numbers, ranks]], dtype=object)
+        return _rank(results.assign(docno=docnos, score=best_scores[query_numbers, ranks]))
+
+    def _scores(self, texts: pd.Series[str]) -> np.ndarray:
+        """Return the cosine of each query and document, shape (n_queries, n_documents)."""
+        # The vectorizer refuses no texts.
+        if texts.empty:
+            return np.empty((0, len(self._docnos)))
+        cosines = self._vectorizer.transform(texts) @ self._vectors.T
+        return _as_evaluated(cosines.toarray())
 
     def __repr__(self) -> str:
         return (
@@ -148,6 +154,18 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
         # Not a hash of num_results, which GridSearch changes while the transformer is a dictionary
         # key.
         return hash((TfidfRetriever, self._analyzer, len(self._documents)))
+
+
+def _scale_by_query(scores: pd.Series[float], qids: pd.Series[str]) -> pd.Series[float]:
+    """Return scores scaled to [0, 1] per query; 1 if all scores of a query are equal."""
+    by_query = scores.groupby(qids, sort=False)
+    lowest = by_query.transform("min")
+    spread = by_query.transform("max") - lowest
+    has_spread = spread > 0
+    # Any divisor but 0 will do where there is no spread, as the result is replaced.
+    divisor = spread.where(has_spread, 1.0)
+    scaled = (scores - lowest) / divisor
+    return scaled.where(has_spread, 1.0)
 
 
 class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no types
@@ -208,20 +226,19 @@ class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier ha
         """
         pt.validate.result_frame(inp, extra_columns=["score"], context=self)
         docnos = inp["docno"].astype(str)
-        unknown = docnos[~docnos.isin(self._readability.index)].unique().tolist()
+        is_known = docnos.isin(self._readability.index)
+        unknown = docnos[~is_known].unique().tolist()
         if unknown:
+            examples = choices(unknown[:5])
             raise MultiAspectError(
                 f"inp: expected documents the re-ranker was built with ({len(self._readability)}), "
-                f"got others: {choices(unknown[:5])} {tally(len(unknown), 'document')}"
+                f"got others: {examples} {tally(len(unknown), 'document')}"
             )
-        score = inp["score"].astype(float)
-        by_query = score.groupby(inp["qid"], sort=False)
-        lowest = by_query.transform("min")
-        spread = by_query.transform("max") - lowest
-        scaled = ((score - lowest) / spread.where(spread > 0, 1.0)).where(spread > 0, 1.0)
-        easy = self._readability.reindex(docnos).to_numpy()
-        mixed = (1.0 - self.weight) * scaled.to_numpy() + self.weight * easy
-        return _rank(inp.drop(columns="rank", errors="ignore").assign(score=_as_evaluated(mixed)))
+        scores = _scale_by_query(inp["score"].astype(float), inp["qid"]).to_numpy()
+        readability = self._readability.reindex(docnos).to_numpy()
+        mixed = (1.0 - self.weight) * scores + self.weight * readability
+        without_ranks = inp.drop(columns="rank", errors="ignore")
+        return _rank(without_ranks.assign(score=_as_evaluated(mixed)))
 
     def __repr__(self) -> str:
         return f"ReadabilityReranker({len(self._documents)} documents, weight={self.weight:g})"

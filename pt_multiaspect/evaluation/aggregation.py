@@ -756,18 +756,31 @@ def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str) -> pd
 def _aggregate_values(
     values: pd.DataFrame, label: str, name: object, options: _Options, group: str
 ) -> dict[str, float]:
-    """Return the cells of one measure in the row of one run, by column; see `_aggregate_topics`.
+    """Return the cells of one measure in the row of one run, by column.
 
     These are the aggregate, and its standard deviation or the ends of its interval.
+
+    Parameters
+    ----------
+    values : DataFrame
+        The rows of the run and measure in the long frame.
+    label, name : str
+        The measure and the run.
+    options : _Options
+        The options of `aggregate`.
+    group : str
+        As for `_aggregate_topics`.
     """
-    measure = options.measures[label]
-    qids = values["qid"].tolist()
     is_macro = options.macro is not None and group == MACRO
     is_part = group != ALL and not is_macro
     subject = f"{label} of {name}"
     if is_part:
         subject += f" in the group {group}"
+    if options.over is not None:
+        return _aggregate_repeats(values, label, options.over, options, subject)
 
+    measure = options.measures[label]
+    qids = values["qid"].tolist()
     weights = options.weights
     macro_groups = None
     if options.macro is not None and is_macro:
@@ -776,20 +789,12 @@ def _aggregate_values(
         if macro_groups is None:
             return {}
         weights = _equal_weights(macro_groups, qids)
-
-    if options.over is not None:
-        aggregates: list[float] = []
-        for _, part in values.groupby(options.over, sort=False, observed=True):
-            with errors_of(subject):
-                aggregates.append(_weighted_aggregate(measure, part, weights))
-        mean, standard_deviation = _mean_and_spread(aggregates)
-        return {label: mean, f"{label} sd": standard_deviation}
-
     with errors_of(subject):
         mean = _weighted_aggregate(measure, values, weights)
     cells = {label: _from_scale(mean, options.mean)}
     if options.intervals is None:
         return cells
+
     clusters = clusters_of_topics(options.intervals.clusters, qids)
     # A group of one topic or cluster has no interval; for all topics, this is an error.
     if is_part and len(clusters) == 1:
@@ -800,6 +805,32 @@ def _aggregate_values(
     low, high = sorted(_from_scale(end, options.mean) for end in ends)
     low_column, high_column = options.added_columns(label)
     return {**cells, low_column: low, high_column: high}
+
+
+def _aggregate_repeats(
+    values: pd.DataFrame, label: str, over: str, options: _Options, subject: str
+) -> dict[str, float]:
+    """Return the mean and standard deviation of the aggregates of all seeds or folds, by column.
+
+    Parameters
+    ----------
+    values : DataFrame
+        The rows of a run and measure in the long frame.
+    label, over : str
+        The measure, and the column of seeds or folds.
+    options : _Options
+        The options of `aggregate`.
+    subject : str
+        The beginning of errors.
+    """
+    measure = options.measures[label]
+    aggregates: list[float] = []
+    with errors_of(subject):
+        for _, repeat in values.groupby(over, sort=False, observed=True):
+            aggregates.append(_weighted_aggregate(measure, repeat, options.weights))
+    mean, standard_deviation = _mean_and_spread(aggregates)
+    (spread_column,) = options.added_columns(label)
+    return {label: mean, spread_column: standard_deviation}
 
 
 def _equal_weights(groups: TopicGroups, qids: Sequence[object]) -> dict[str, float]:

@@ -25,18 +25,21 @@ Rows = Iterator[list[bytes]]
 
 def trec_fields(text: Text) -> Rows:
     """Yield the fields of each line of a TREC file."""
-    return (fields for _, _, fields in text.lines())
+    for line in text.lines():
+        yield line.fields
 
 
 def a66_fields(text: Text) -> Rows:
-    """Yield the fields of each judgment of A66.
+    """Yield the fields of each judgment of A66: six, separated by commas.
 
-    The published file has comments after the judgments, and no header.
+    The published file has comments in further fields, and no header. Copies may have a header,
+    which begins with ``assessor``.
     """
-    for _, line, _ in text.lines():
-        fields = line.rstrip(b"\r").split(b",")[:6]
-        if fields[0] != b"assessor":
-            yield fields
+    for line in text.lines():
+        fields = line.content.rstrip(b"\r").split(b",")
+        is_header = fields[0] == b"assessor"
+        if not is_header:
+            yield fields[:6]
 
 
 @dataclass(frozen=True)
@@ -80,41 +83,49 @@ class DataFile:
         MultiAspectError
             If the file cannot be downloaded, or its content differs from the published one.
         """
-        folder = _data_directory()
-        path = folder / self.name
-        for copy in (path, path.with_name(f"{path.name}.gz")):
+        path = _data_directory() / self.name
+        compressed_path = path.with_name(f"{path.name}.gz")
+        for copy in (path, compressed_path):
             if copy.is_file():
-                return self._load_checked(copy, "Delete the file, and it will be downloaded again")
+                remedy = "Delete the file, and it will be downloaded again"
+                return self._load_checked(copy, remedy)
         self._download(path)
         try:
-            return self._load_checked(
-                path, "The server, or a proxy, sent something else; the file was deleted"
-            )
+            remedy = "The server, or a proxy, sent something else; the file was deleted"
+            return self._load_checked(path, remedy)
         except MultiAspectError:
             path.unlink(missing_ok=True)
             raise
 
     def _load_checked(self, path: Path, remedy: str) -> Text:
+        """Return the content of a copy; raise an error if it differs from the published one."""
         try:
-            text = as_text(*load(path))
+            content = load(path)
+            text = as_text(content.name, content.data)
         except MultiAspectError as error:
             raise MultiAspectError(f"{error}. {remedy}") from error
         digest = hashlib.sha256()
         for fields in self.rows(text):
-            digest.update(b"\t".join(fields) + b"\n")
-        if digest.hexdigest() != self.sha256:
+            row = b"\t".join(fields) + b"\n"
+            digest.update(row)
+        checksum = digest.hexdigest()
+        if checksum != self.sha256:
+            expected_start = self.sha256[:12]
+            start = checksum[:12]
             raise MultiAspectError(
                 f"{path}: expected the judgments of {self.path} in {self.repository.url} (SHA-256 "
                 "of their fields "
-                f"{self.sha256[:12]}…), got others ({digest.hexdigest()[:12]}…). {remedy}"
+                f"{expected_start}…), got others ({start}…). {remedy}"
             )
         return text
 
     def _download(self, path: Path) -> None:
+        """Download the file to a path."""
         pooch = _pooch()
         logger = pooch.get_logger()
-        level = logger.level
-        logger.setLevel(logging.WARNING)  # it would print the checksum of the bytes
+        usual_level = logger.level
+        # At its usual level, pooch prints the checksum of the bytes, which may differ.
+        logger.setLevel(logging.WARNING)
         try:
             pooch.retrieve(
                 self.url,
@@ -129,7 +140,7 @@ class DataFile:
                 f"{path} (or set {DATA_VARIABLE} to a directory that contains {self.name})"
             ) from error
         finally:
-            logger.setLevel(level)
+            logger.setLevel(usual_level)
 
 
 def _data_directory() -> Path:
@@ -146,6 +157,7 @@ def _data_directory() -> Path:
 
 
 def _pooch() -> Any:
+    """Return the module pooch, which downloads files and is an optional dependency."""
     try:
         import pooch
     except ImportError as error:

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,11 +30,16 @@ from .trec_lines import (
 #: Characters between the fields of tables.
 _SEPARATORS = ("\t", ";", ",")
 
-#: Names of columns in the header of runs and judgments.
-_QUERIES, _DOCUMENTS = columns.FILE_QUERY_COLUMNS, columns.FILE_DOCUMENT_COLUMNS
+#: Names of columns of queries and documents in the header of runs and judgments.
+_ID_COLUMNS = (*columns.FILE_QUERY_COLUMNS, *columns.FILE_DOCUMENT_COLUMNS)
 
-#: Numbers as spreadsheets write them in many countries.
+#: Numbers as spreadsheets write them in many countries, such as -0,5.
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
+
+_WHOLE_NUMBER = re.compile(r"-?\d+")
+
+#: Empty lines, and the first line that is not empty.
+_FIRST_LINE = re.compile(rb"[\r\n]*([^\r\n]*)")
 
 #: Cells without a label.
 _MISSING = ("", "nan", "NaN")
@@ -54,7 +60,10 @@ def _split_header(line: str, separator: str) -> list[str]:
 
 
 def read_run_table(text: Text, separator: str) -> pd.DataFrame:
-    """Read a run with all of its columns; scores and ranks are numbers, and other columns text."""
+    """Read a run with all of its columns; scores and ranks are numbers, and other columns text.
+
+    Scores stay text, too, if one of them is no number.
+    """
     frame = read_delimited(text, separator).drop(columns=columns.NO_NAME, errors="ignore")
     _check_ids(text.name, frame, separator)
     for column in ("score", "rank"):
@@ -70,13 +79,14 @@ def read_run_table(text: Text, separator: str) -> pd.DataFrame:
 
 
 def _read_ranks(name: str, column: pd.Series[str]) -> pd.Series[int]:
+    """Return a column of ranks as numbers; raise an error if one of them is not whole."""
     ranks = _as_floats(column)
-    if ranks is None or not is_whole(ranks).all():
-        wrong = next(value for value in column if not re.fullmatch(r"-?\d+", value))
-        raise MultiAspectError(
-            f"{name}: rank: expected {WHOLE_NUMBER.expected} in every row, got {wrong!r}"
-        )
-    return pd.Series(ranks, index=column.index).astype(np.int64)
+    if ranks is not None and is_whole(ranks).all():
+        return pd.Series(ranks, index=column.index).astype(np.int64)
+    not_whole = [value for value in column if not _WHOLE_NUMBER.fullmatch(value)]
+    raise MultiAspectError(
+        f"{name}: rank: expected {WHOLE_NUMBER.expected} in every row, got {not_whole[0]!r}"
+    )
 
 
 def read_plain_run(text: Text, separator: str) -> Columns | None:
@@ -95,7 +105,9 @@ def read_plain_run(text: Text, separator: str) -> Columns | None:
         None if a field is in quotes or contains blanks, or a line is malformed.
     """
     names = _split_header(first_line(text), separator)
-    if "score" not in names or columns.beir_columns(names) is not None:
+    # A header with score is also that of judgments of BEIR.
+    is_beir = columns.beir_columns(names) is not None
+    if is_beir or "score" not in names:
         return None
     numbers = {"score": SCORE}
     if "rank" in names:
@@ -105,78 +117,125 @@ def read_plain_run(text: Text, separator: str) -> Columns | None:
 
 def read_judgment_table(text: Text, separator: str) -> pd.DataFrame:
     """Read judgments with all of their columns; labels are numbers, NaN where missing."""
-    names = _split_header(first_line(text), separator)
-    others = [name for name in names if name not in (*_QUERIES, *_DOCUMENTS)]
-    ids = _id_columns(names)
-    if ids is not None and not set(others) & set(columns.NOT_ASPECTS):
-        lines = _read_plain(text, separator, names, dict.fromkeys(others, LABEL))
-        if lines is not None:
-            query, document = ids
-            return lines.frame().rename(columns={"qid": query, "docno": document})[names]
+    plain_frame = _read_plain_judgments(text, separator)
+    if plain_frame is not None:
+        return plain_frame
     frame = read_delimited(text, separator)
     _check_ids(text.name, frame, separator)
     for column in frame.columns:
-        if column not in (*_QUERIES, *_DOCUMENTS, *columns.NOT_ASPECTS):
+        is_label = column not in _ID_COLUMNS and column not in columns.NOT_ASPECTS
+        if is_label:
             _refuse_decimal_commas(text.name, frame[column])
             frame[column] = _read_label_cells(frame[column])
     return frame
 
 
+def _read_plain_judgments(text: Text, separator: str) -> pd.DataFrame | None:
+    """Read judgments fast; None if the table is not plain, or has other columns than labels."""
+    names = _split_header(first_line(text), separator)
+    ids = _id_columns(names)
+    if ids is None:
+        return None
+    label_columns = [name for name in names if name not in _ID_COLUMNS]
+    has_other_columns = not set(label_columns).isdisjoint(columns.NOT_ASPECTS)
+    if has_other_columns:
+        return None
+    numbers = dict.fromkeys(label_columns, LABEL)
+    lines = _read_plain(text, separator, names, numbers)
+    if lines is None:
+        return None
+    frame = lines.frame().rename(columns={"qid": ids.query, "docno": ids.document})
+    return frame[names]
+
+
 def _read_label_cells(column: pd.Series[str]) -> pd.Series[float] | pd.Series[str]:
-    """Return cells as numbers, NaN where empty, or unchanged if one of them is no number."""
-    cells = column.where(~column.isin(_MISSING), "nan")
-    labels = _as_floats(cells)
-    if labels is None:
-        return column.where(column != "", None)
-    return pd.Series(labels, index=column.index)
+    """Return cells as numbers, NaN where missing; if one is no number, texts, None where empty."""
+    is_missing = column.isin(_MISSING)
+    labels = _as_floats(column.where(~is_missing, "nan"))
+    if labels is not None:
+        return pd.Series(labels, index=column.index)
+    is_filled = column != ""
+    return column.where(is_filled, None)
 
 
 def _read_plain(
     text: Text, separator: str, names: Sequence[str], numbers: dict[str, NumberField]
 ) -> Columns | None:
-    """Read a table fast; None if it has quotes or blanks, or a line is malformed."""
+    """Read a table fast, like TREC lines; None if it has quotes or blanks, or a line is malformed.
+
+    Parameters
+    ----------
+    text : Text
+        The content of the file.
+    separator : str
+        The character between fields.
+    names : sequence of str
+        The columns of the header.
+    numbers : mapping of str to NumberField
+        The columns that are numbers, and which ones they accept.
+    """
     ids = _id_columns(names)
-    end = text.data.index(b"\n") + 1
-    is_plain = (
-        len(set(names)) == len(names)
-        and ids is not None
-        and names[0] not in numbers
-        and end > 1
-        and b'"' not in text.data
-        and (separator == "\t" or b"\t" not in text.data)
-    )
-    if ids is None or not is_plain:
+    if ids is None or len(set(names)) < len(names):
         return None
-    query, document = ids
-    layout = LineFormat(
+    header_end = text.data.index(b"\n") + 1
+    header_is_first_line = header_end > 1
+    # The reader of lines expects an identifier first.
+    if names[0] in numbers or not header_is_first_line:
+        return None
+    # Tabs replace the separators, so that a field must not contain tabs.
+    has_tabs_in_fields = separator != "\t" and b"\t" in text.data
+    if has_tabs_in_fields or b'"' in text.data:
+        return None
+    layout = _table_layout(names, ids, numbers)
+    rows = text.starting_at(header_end)
+    with_tabs = rows.data.replace(separator.encode(), b"\t")
+    return read_regular_lines(Text(rows.name, with_tabs, rows.n_before), layout)
+
+
+def _table_layout(
+    names: Sequence[str], ids: _IdColumns, numbers: dict[str, NumberField]
+) -> LineFormat:
+    """Return the format of the rows of a table; its columns of ids get the names qid and docno."""
+    query_position = names.index(ids.query)
+    document_position = names.index(ids.document)
+    numbers_by_position: dict[int, tuple[str, NumberField]] = {}
+    for name, number_field in numbers.items():
+        numbers_by_position[names.index(name)] = (name, number_field)
+    return LineFormat(
         fields=tuple(names),
-        ids={names.index(query): "qid", names.index(document): "docno"},
-        numbers={names.index(name): (name, number) for name, number in numbers.items()},
+        ids={query_position: "qid", document_position: "docno"},
+        numbers=numbers_by_position,
     )
-    rows = text.rest(end)
-    with_tabs = Text(rows.name, rows.data.replace(separator.encode(), b"\t"), rows.n_before)
-    return read_regular_lines(with_tabs, layout)
 
 
-def _id_columns(names: Sequence[str]) -> tuple[str, str] | None:
+class _IdColumns(NamedTuple):
+    """The names of the columns of queries and documents."""
+
+    query: str
+    document: str
+
+
+def _id_columns(names: Sequence[str]) -> _IdColumns | None:
     """Return the columns of queries and documents, None if one is missing or ambiguous."""
-    queries = [name for name in names if name in _QUERIES]
-    documents = [name for name in names if name in _DOCUMENTS]
+    queries = [name for name in names if name in columns.FILE_QUERY_COLUMNS]
+    documents = [name for name in names if name in columns.FILE_DOCUMENT_COLUMNS]
     if len(queries) != 1 or len(documents) != 1:
         return None
-    return queries[0], documents[0]
+    return _IdColumns(queries[0], documents[0])
 
 
 def _check_ids(name: str, frame: pd.DataFrame, separator: str) -> None:
     """Raise an error for rows without a query or document."""
     for column in frame.columns:
-        if column in (*_QUERIES, *_DOCUMENTS):
-            is_empty = frame[column] == ""
-            if is_empty.any():
-                row = separator.join(frame[is_empty].iloc[0])
-                raise MultiAspectError(
-                    f"{name}: expected a {column} in every line, got none in {row!r}"
-                )
+        if column not in _ID_COLUMNS:
+            continue
+        is_empty = frame[column] == ""
+        if is_empty.any():
+            first_row = frame[is_empty].iloc[0]
+            line = separator.join(first_row)
+            raise MultiAspectError(
+                f"{name}: expected a {column} in every line, got none in {line!r}"
+            )
 
 
 def _refuse_decimal_commas(name: str, column: pd.Series[str]) -> None:
@@ -184,8 +243,11 @@ def _refuse_decimal_commas(name: str, column: pd.Series[str]) -> None:
     commas = [value for value in column if _DECIMAL_COMMA.fullmatch(value)]
     if not commas:
         return
-    with_points = column.str.replace(",", ".").where(column != "", "nan")
-    if _as_floats(with_points) is not None:
+    # A column with other texts is no column of numbers, and may contain commas.
+    with_points = column.str.replace(",", ".")
+    is_filled = column != ""
+    are_numbers = _as_floats(with_points.where(is_filled, "nan")) is not None
+    if are_numbers:
         raise MultiAspectError(
             f"{name}: {column.name}: expected numbers with a decimal point, got {commas[0]!r}: "
             "write decimals with "
@@ -207,37 +269,42 @@ def _as_floats(column: pd.Series[str]) -> Floats | None:
 
 def first_line(text: Text) -> str:
     """Return the first line that is not empty."""
-    match = re.match(rb"[\r\n]*([^\r\n]*)", text.data)
+    match = _FIRST_LINE.match(text.data)
     assert match is not None  # it matches any text
     return match[1].decode()
 
 
 def read_beir(text: Text) -> pd.DataFrame | None:
     """Read judgments of BEIR: a header with query-id and corpus-id, and tabs; else None."""
-    ids = columns.beir_columns(_split_header(first_line(text), "\t"))
+    names = _split_header(first_line(text), "\t")
+    ids = columns.beir_columns(names)
     if ids is None:
         return None
-    frame = _read_plain_beir(text, *ids)
-    if frame is not None:
-        return frame
+    query, document = ids
+    plain_frame = _read_plain_beir(text, query, document)
+    if plain_frame is not None:
+        return plain_frame
     frame = read_delimited(text, "\t")
     _check_ids(text.name, frame, "\t")
     return frame
 
 
 def _read_plain_beir(text: Text, query: str, document: str) -> pd.DataFrame | None:
-    """Read judgments fast; None if there are quotes or other columns, or a line is malformed."""
-    end = text.data.index(b"\n") + 1
-    fields = text.data[:end].decode().rstrip("\r\n").split("\t")
-    if (
-        sorted(fields) != sorted((query, document, "score"))
-        or fields[0] == "score"
-        or b'"' in text.data
-    ):
+    """Read judgments fast; None if there are quotes or other columns, or a line is malformed.
+
+    `query` and `document` are the names of their columns.
+    """
+    header_end = text.data.index(b"\n") + 1
+    header = text.data[:header_end].decode()
+    names = header.rstrip("\r\n").split("\t")
+    has_only_beir_columns = sorted(names) == sorted([query, document, "score"])
+    if not has_only_beir_columns or b'"' in text.data:
         return None
-    ids = {fields.index(query): "qid", fields.index(document): "docno"}
-    layout = LineFormat(tuple(fields), ids, {fields.index("score"): ("score", WHOLE_NUMBER)})
-    lines = read_regular_lines(text.rest(end), layout)
+    # The reader of lines expects an identifier first.
+    if names[0] == "score":
+        return None
+    layout = _table_layout(names, _IdColumns(query, document), {"score": WHOLE_NUMBER})
+    lines = read_regular_lines(text.starting_at(header_end), layout)
     if lines is None:
         return None
     return lines.frame().rename(columns={"qid": query, "docno": document})
@@ -265,50 +332,74 @@ def read_delimited(text: Text, separator: str) -> pd.DataFrame:
         If a line has more or fewer fields than the header, quotes do not surround a whole field, a
         field spans several lines, a column has no name, or semicolons separate the fields.
     """
-    header_line = first_line(text)
-    if ";" in header_line and separator not in header_line:
-        raise MultiAspectError(
-            f"{text.name}: expected commas or tabs between fields, got semicolons in the header "
-            f"{excerpt(header_line.encode())}; write the table with commas, and decimals with "
-            "points"
-        )
-    lines = csv.reader(
-        io.StringIO(text.data.decode(), newline=""), delimiter=separator, strict=True
-    )
-    rows: list[list[str]] = []
-    end, fault = 0, ""
-    try:
-        for fields in lines:
-            begin, end = end + 1, lines.line_num
-            if begin != end:
-                fault = "a field in quotes that spans several lines"
-            elif rows and len(fields) not in (0, len(rows[0])):
-                fault = f"{len(fields)} fields"
-            if fault:
-                break
-            if fields:
-                rows.append(fields)
-    except csv.Error as error:
-        fault = f"quotes that do not surround a whole field ({error})"
-        if "field limit" in str(error):
-            fault = f"a field of more than {csv.field_size_limit()} characters"
-    if fault:
-        line = text.data.split(b"\n", lines.line_num)[lines.line_num - 1]
-        if rows:
-            expected = f"{len(rows[0])} fields, as in the header"
-        else:
-            expected = "a header"
-        raise MultiAspectError(
-            f"{text.name}:{lines.line_num}: expected {expected}, got {fault}: {excerpt(line)}"
-        )
+    _refuse_semicolons(text, separator)
+    rows = _read_rows(text, separator)
     if not rows:
         raise MultiAspectError(f"{text.name}: the file is empty; expected a header and rows")
-    header, *rows = rows
+    header, *rows_after_header = rows
     if not header[0]:
         header[0] = columns.NO_NAME
     if not all(header):
+        position = header.index("") + 1
         raise MultiAspectError(
             f"{text.name}: expected a name for each column, got none for column "
-            f"{header.index('') + 1}; without index=False, pandas writes the index of a frame so"
+            f"{position}; without index=False, pandas writes the index of a frame so"
         )
-    return pd.DataFrame(rows, columns=header, dtype=object)
+    return pd.DataFrame(rows_after_header, columns=header, dtype=object)
+
+
+def _refuse_semicolons(text: Text, separator: str) -> None:
+    """Raise an error if the header has semicolons, and no separator, between its fields."""
+    header_line = first_line(text)
+    if ";" in header_line and separator not in header_line:
+        header = excerpt(header_line.encode())
+        raise MultiAspectError(
+            f"{text.name}: expected commas or tabs between fields, got semicolons in the header "
+            f"{header}; write the table with commas, and decimals with points"
+        )
+
+
+def _read_rows(text: Text, separator: str) -> list[list[str]]:
+    """Return the fields of the header and of each row, which must be as many as in the header."""
+    stream = io.StringIO(text.data.decode(), newline="")
+    lines = csv.reader(stream, delimiter=separator, strict=True)
+    rows: list[list[str]] = []
+    last_line_number = 0
+    try:
+        for fields in lines:
+            n_lines = lines.line_num - last_line_number
+            last_line_number = lines.line_num
+            if n_lines > 1:
+                fault = "a field in quotes that spans several lines"
+                raise _row_error(text, lines.line_num, rows, fault)
+            is_blank = not fields
+            if is_blank:
+                continue
+            if rows and len(fields) != len(rows[0]):
+                fault = f"{len(fields)} fields"
+                raise _row_error(text, lines.line_num, rows, fault)
+            rows.append(fields)
+    except csv.Error as error:
+        fault = _csv_fault(error)
+        raise _row_error(text, lines.line_num, rows, fault) from None
+    return rows
+
+
+def _csv_fault(error: csv.Error) -> str:
+    """Return what a line has that the module csv cannot read."""
+    if "field limit" in str(error):
+        limit = csv.field_size_limit()
+        return f"a field of more than {limit} characters"
+    return f"quotes that do not surround a whole field ({error})"
+
+
+def _row_error(text: Text, line_number: int, rows: list[list[str]], fault: str) -> MultiAspectError:
+    """Return the error about a fault in a line; `rows` are those before it, the header first."""
+    lines_to_fault = text.data.split(b"\n", line_number)
+    line = excerpt(lines_to_fault[line_number - 1])
+    if rows:
+        header = rows[0]
+        expected = f"{len(header)} fields, as in the header"
+    else:
+        expected = "a header"
+    return MultiAspectError(f"{text.name}:{line_number}: expected {expected}, got {fault}: {line}")

@@ -26,6 +26,16 @@ class Content(NamedTuple):
     data: bytes
 
 
+class Line(NamedTuple):
+    """A line of a file that is not blank."""
+
+    #: The number of the line in the file.
+    number: int
+    content: bytes
+    #: The parts of the content between white space.
+    fields: list[bytes]
+
+
 @dataclass(frozen=True)
 class Text:
     """The bytes of a file, which are valid UTF-8 and end in a newline."""
@@ -39,25 +49,33 @@ class Text:
         """Return the line number in the file at a position of the data."""
         return self.n_before + self.data.count(b"\n", 0, position) + 1
 
-    def lines(
-        self, start: int = 0, end: int | None = None
-    ) -> Iterator[tuple[int, bytes, list[bytes]]]:
-        """Yield number, line and fields of every line that is not blank."""
-        for number, line in enumerate(self.data[start:end].split(b"\n"), self.line_number(start)):
-            if fields := line.split():
-                yield number, line, fields
+    def lines(self, start: int = 0, end: int | None = None) -> Iterator[Line]:
+        """Yield the lines that are not blank, of the whole text or from a position to another."""
+        number = self.line_number(start)
+        for content in self.data[start:end].split(b"\n"):
+            fields = content.split()
+            if fields:
+                yield Line(number, content, fields)
+            number += 1
 
-    def rest(self, end: int) -> Text:
-        """Return the text from a position on, the beginning of a line."""
-        return Text(self.name, self.data[end:] or b"\n", self.line_number(end) - 1)
+    def starting_at(self, position: int) -> Text:
+        """Return the text from a position on, which is the beginning of a line or the end."""
+        data = self.data[position:]
+        n_before = self.line_number(position) - 1
+        if not data:
+            data = b"\n"  # also an empty text ends in a newline
+        return Text(self.name, data, n_before)
 
     def blocks(self, size: int) -> Iterator[tuple[int, int]]:
         """Yield the begin and end of blocks of whole lines, of about `size` bytes each."""
-        start = 0
-        while start < len(self.data):
-            end = self.data.find(b"\n", min(start + size, len(self.data) - 1)) + 1
-            yield start, end
-            start = end
+        last = len(self.data) - 1
+        begin = 0
+        while begin <= last:
+            # A block ends with the first newline after its size; the last byte is a newline.
+            search_from = min(begin + size, last)
+            end = self.data.find(b"\n", search_from) + 1
+            yield begin, end
+            begin = end
 
 
 Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes] | Content
@@ -76,22 +94,28 @@ def load(source: Source) -> Content:
     if isinstance(source, Content):
         return source
     name, data = _read_bytes(source)
-    return _content(name, data)
-
-
-def _content(name: str, data: bytes) -> Content:
-    for form, (magic, remedy) in _UNREAD.items():
-        if data.startswith(magic):
-            if _is_spreadsheet(data):
-                form, remedy = "of spreadsheets", "save it as CSV (UTF-8)"
-            raise MultiAspectError(
-                f"{name}: expected text or Parquet, plain or compressed by {COMPRESSIONS}, got a "
-                f"file in the format {form}; {remedy}"
-            )
-    for form, (magic, decompress) in _COMPRESSED.items():
-        if data.startswith(magic):
-            return Content(name, _decompress(name, data, form, decompress))
+    _refuse_unread_format(name, data)
+    for compression in _COMPRESSION_FORMATS:
+        if data.startswith(compression.first_bytes):
+            return Content(name, _decompress(name, data, compression))
     return Content(name, data)
+
+
+def _refuse_unread_format(name: str, data: bytes) -> None:
+    """Raise an error for formats that are known but not read; it says how to convert the file."""
+    for unread in _UNREAD_FORMATS:
+        if not data.startswith(unread.first_bytes):
+            continue
+        form = unread.name
+        remedy = unread.remedy
+        # Spreadsheets are ZIP files, or files of old versions of Office.
+        if _is_spreadsheet(data):
+            form = "of spreadsheets"
+            remedy = "save it as CSV (UTF-8)"
+        raise MultiAspectError(
+            f"{name}: expected text or Parquet, plain or compressed by {COMPRESSIONS}, got a "
+            f"file in the format {form}; {remedy}"
+        )
 
 
 def _is_spreadsheet(data: bytes) -> bool:
@@ -104,17 +128,22 @@ def read_head(path: str) -> bytes:
 
     Only compressed files of JSON are decompressed, as this takes time.
     """
+    # Anything else, such as a pipe, can be read only once.
     if not os.path.isfile(path):
         return b""
     try:
         with open(path, "rb") as file:
             head = file.read(_HEAD)
-        is_compressed = head.startswith(tuple(magic for magic, _ in _COMPRESSED.values()))
-        if is_compressed and ".json" in os.path.basename(path):
+        if _is_compressed(head) and ".json" in os.path.basename(path):
             return load(path).data
         return head
     except (OSError, MultiAspectError):
         return b""
+
+
+def _is_compressed(data: bytes) -> bool:
+    """Return whether a file begins like those of a compression that is read."""
+    return any(data.startswith(compression.first_bytes) for compression in _COMPRESSION_FORMATS)
 
 
 def as_text(name: str, data: bytes) -> Text:
@@ -122,101 +151,141 @@ def as_text(name: str, data: bytes) -> Text:
     data = data.removeprefix(_BYTE_ORDER_MARK)
     if not data.isascii():
         _check_encoding(name, data)
-    return Text(name, data if data.endswith(b"\n") else data + b"\n")
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    return Text(name, data)
 
 
 def _check_encoding(name: str, data: bytes) -> None:
+    """Raise an error for bytes that are not UTF-8, or that contain a byte order mark."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if data.startswith(_PARQUET):
-            raise MultiAspectError(
-                f"{name}: expected text, got Parquet; write text: pandas.read_parquet(…).to_csv(…, "
-                "index=False)"
-            ) from error
-        line = data.count(b"\n", 0, error.start) + 1
-        raise MultiAspectError(
-            f"{name}:{line}: not UTF-8 text (byte 0x{data[error.start]:02x}); "
-            f"expected text in UTF-8, plain or compressed by {COMPRESSIONS}"
-        ) from error
+        raise _not_utf8_error(name, data, error.start) from error
     if _BYTE_ORDER_MARK in data:
-        line = data.count(b"\n", 0, data.index(_BYTE_ORDER_MARK)) + 1
+        position = data.index(_BYTE_ORDER_MARK)
+        line_number = data.count(b"\n", 0, position) + 1
         raise MultiAspectError(
-            f"{name}:{line}: a byte order mark (U+FEFF) within the text, which would be part of an "
-            "id; remove it (files that are joined may each start with one)"
+            f"{name}:{line_number}: a byte order mark (U+FEFF) within the text, which would be "
+            "part of an id; remove it (files that are joined may each start with one)"
         )
+
+
+def _not_utf8_error(name: str, data: bytes, position: int) -> MultiAspectError:
+    """Return the error for a file whose byte at a position is not UTF-8."""
+    if data.startswith(_PARQUET):
+        return MultiAspectError(
+            f"{name}: expected text, got Parquet; write text: pandas.read_parquet(…).to_csv(…, "
+            "index=False)"
+        )
+    line_number = data.count(b"\n", 0, position) + 1
+    hexadecimal = f"0x{data[position]:02x}"
+    return MultiAspectError(
+        f"{name}:{line_number}: not UTF-8 text (byte {hexadecimal}); "
+        f"expected text in UTF-8, plain or compressed by {COMPRESSIONS}"
+    )
 
 
 #: Limits of decompressed files: this many bytes, or this many times their size. TREC files expand 5
 #: to 50 times.
-_EXPANSION_BYTES, _EXPANSION_FACTOR = 1 << 28, 200
+_EXPANSION_BYTES = 1 << 28
+_EXPANSION_FACTOR = 200
 
 
-def most_bytes(data: bytes) -> int:
+def expansion_limit(data: bytes) -> int:
     """Return the maximum number of bytes to which a file may expand."""
     return max(_EXPANSION_BYTES, _EXPANSION_FACTOR * len(data))
 
 
-def expansion(most: int) -> str:
-    """Return what a file does that expands to more bytes, for errors."""
-    return f"expands to more than {most >> 20} MB, at least {_EXPANSION_FACTOR} times its size"
+def expansion_fault(limit: int) -> str:
+    """Return what a file does that expands to more bytes than the limit, for errors."""
+    megabytes = limit >> 20
+    return f"expands to more than {megabytes} MB, at least {_EXPANSION_FACTOR} times its size"
 
 
-def _decompress(
-    name: str, data: bytes, form: str, parts: Callable[[bytes], Iterator[bytes]]
-) -> bytes:
-    most = most_bytes(data)
-    pieces, size = [], 0
+class _Compression(NamedTuple):
+    """A form of compression."""
+
+    name: str
+    #: The first bytes of files.
+    first_bytes: bytes
+    #: Yields the decompressed content of a file piece by piece.
+    decompress: Callable[[bytes], Iterator[bytes]]
+
+
+def _decompress(name: str, data: bytes, compression: _Compression) -> bytes:
+    """Return the decompressed content of a file.
+
+    Raises
+    ------
+    MultiAspectError
+        If the file is damaged or expands too much, or a package is missing.
+    """
+    limit = expansion_limit(data)
+    pieces: list[bytes] = []
+    size = 0
     try:
-        for piece in parts(data):
+        for piece in compression.decompress(data):
             pieces.append(piece)
             size += len(piece)
-            if size > most:
+            if size > limit:
                 break
     except ImportError as error:
         raise MultiAspectError(
-            f"{name}: reading {form} files requires the package zstandard, which is part of the "
-            "extra compressed: pip install 'pt-multiaspect[compressed]', or decompress the file"
+            f"{name}: reading {compression.name} files requires the package zstandard, which is "
+            "part of the extra compressed: pip install 'pt-multiaspect[compressed]', or decompress "
+            "the file"
         ) from error
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
-        raise MultiAspectError(f"{name}: a damaged {form} file: {error}") from error
-    if size > most:
+        raise MultiAspectError(f"{name}: a damaged {compression.name} file: {error}") from error
+    if size > limit:
+        fault = expansion_fault(limit)
         raise MultiAspectError(
-            f"{name}: {expansion(most)}, unlike TREC files; to read it anyway, decompress it"
+            f"{name}: {fault}, unlike TREC files; to read it anyway, decompress it"
         )
     return b"".join(pieces)
 
 
 def _gunzip(data: bytes) -> Iterator[bytes]:
-    # Faster than gzip.GzipFile: the library itself reads the headers and verifies the checksums.
-    view, start = memoryview(data), 0
-    while start < len(data):  # a file may have several members
-        member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    """Yield the content of a gzip file, which may have several members one after the other.
+
+    This is faster than `gzip.GzipFile`: zlib itself reads the headers and verifies the checksums.
+    """
+    view = memoryview(data)  # its slices are not copied
+    position = 0
+    while position < len(data):
+        member = zlib.decompressobj(wbits=_GZIP_WBITS)
         while not member.eof:
-            if start == len(data):
+            if position == len(data):
                 raise EOFError(_ENDS_WITHIN)
-            piece = view[start : start + _PIECE]
+            piece = view[position : position + _PIECE]
             yield member.decompress(piece, _BLOCK)
-            start += len(piece) - len(member.unconsumed_tail)
-        start = _start_of_next(data, start - len(member.unused_data), _GZIP)
+            # What would expand to more than a block is read again.
+            position += len(piece) - len(member.unconsumed_tail)
+        end_of_member = position - len(member.unused_data)
+        position = _next_member(data, end_of_member, _GZIP)
 
 
-def _start_of_next(data: bytes, start: int, magic: bytes) -> int:
-    """Return the start of the next member at or after a position, past zeros, or the end.
+def _next_member(data: bytes, end: int, first_bytes: bytes) -> int:
+    """Return the start of the member after the one that ends at `end`, or the end of the file.
 
     Raises
     ------
     ValueError
-        If there are other data.
+        If other data than zeros and members follow.
     """
-    if data[start : start + 1] == b"\0":
-        start = len(data) - len(data[start:].lstrip(b"\0"))
-    if start < len(data) and not data.startswith(magic, start):
-        raise ValueError(
-            f"other data follow the compressed ones, from byte {start + 1} of {len(data)}; remove "
-            "them, or copy or download the file again"
-        )
-    return start
+    start = end
+    # A file may be filled with zeros at its end, as on tapes.
+    if data[end : end + 1] == b"\0":
+        after_zeros = data[end:].lstrip(b"\0")
+        start = len(data) - len(after_zeros)
+    is_end = start == len(data)
+    if is_end or data.startswith(first_bytes, start):
+        return start
+    raise ValueError(
+        f"other data follow the compressed ones, from byte {start + 1} of {len(data)}; remove "
+        "them, or copy or download the file again"
+    )
 
 
 def _bunzip(data: bytes) -> Iterator[bytes]:
@@ -229,57 +298,90 @@ def _unxz(data: bytes) -> Iterator[bytes]:
 
 
 def _decompress_streams(
-    data: bytes, decompressor: Callable[[], Any], magic: bytes
+    data: bytes, decompressor: Callable[[], Any], first_bytes: bytes
 ) -> Iterator[bytes]:
-    """Yield the content of a file of several streams, each of which begins with the same bytes."""
-    view, start = memoryview(data), 0
-    while start < len(data):  # a file may have several streams, as those of pbzip2
+    """Yield the content of a file of one or several streams, as those of pbzip2.
+
+    Each stream begins with `first_bytes` and needs a new decompressor.
+    """
+    view = memoryview(data)  # its slices are not copied
+    position = 0
+    while position < len(data):
         stream = decompressor()
         while not stream.eof:
-            if start == len(data) and stream.needs_input:
-                raise EOFError(_ENDS_WITHIN)
-            piece = view[start : start + _PIECE] if stream.needs_input else b""
+            # A stream that needs no input yields what is left of the piece before.
+            piece: bytes | memoryview = b""
+            if stream.needs_input:
+                piece = view[position : position + _PIECE]
+                if not piece:
+                    raise EOFError(_ENDS_WITHIN)
             yield stream.decompress(piece, _BLOCK)
-            start += len(piece)
-        start = _start_of_next(data, start - len(stream.unused_data), magic)
+            position += len(piece)
+        end_of_stream = position - len(stream.unused_data)
+        position = _next_member(data, end_of_stream, first_bytes)
 
 
 def _unzstd(data: bytes) -> Iterator[bytes]:
+    """Yield the content of a Zstandard file, which may have several frames one after the other."""
     import zstandard
 
-    while data:  # a file may have several frames
+    remaining = data
+    while remaining:
         frame = zstandard.ZstdDecompressor().decompressobj()
-        start = 0
+        position = 0
         try:
-            # A block of 128 kB is compressed to at least four bytes, so the expanded size of a
-            # piece is bounded.
-            while not frame.eof and start < len(data):
-                yield frame.decompress(data[start : start + _ZSTD_PIECE])
-                start += _ZSTD_PIECE
+            while not frame.eof and position < len(remaining):
+                # Pieces are small, as zstandard has no limit of their expanded size. A block of
+                # 128 kB is compressed to at least four bytes, so the size is bounded.
+                piece = remaining[position : position + _ZSTD_PIECE]
+                yield frame.decompress(piece)
+                position += _ZSTD_PIECE
         except zstandard.ZstdError as error:
             raise ValueError(error) from error
         if not frame.eof:
             raise EOFError("the file ends within a frame")
-        data = frame.unused_data + data[start:]
+        # The last piece may contain the beginning of the next frame.
+        remaining = frame.unused_data + remaining[position:]
 
 
 #: The first bytes of files and of their members.
-_GZIP, _BZIP2, _XZ = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0"
+_GZIP = b"\x1f\x8b"
+_BZIP2 = b"BZh"
+_XZ = b"\xfd7zXZ\0"
+_ZSTD = b"\x28\xb5\x2f\xfd"
 
 _PARQUET = b"PAR1"
 
-#: Forms that are named in errors: their first bytes, and the remedy.
-_UNREAD = {
-    "LZ4": (b"\x04\x22\x4d\x18", "decompress it; ranx writes JSON by Run.save('run.json')"),
-    "ZIP": (b"PK\x03\x04", "decompress it"),
-    "of old versions of Office": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save it as text"),
-    "Feather": (b"FEA1", "write Parquet: pandas.read_feather(…).to_parquet(…)"),
-    "Arrow IPC (Feather)": (b"ARROW1", "write Parquet: pandas.read_feather(…).to_parquet(…)"),
-    "Arrow stream": (
+#: The option of zlib for headers of gzip.
+_GZIP_WBITS = 16 + zlib.MAX_WBITS
+
+
+class _UnreadFormat(NamedTuple):
+    """A format that is named in errors."""
+
+    name: str
+    first_bytes: bytes
+    remedy: str
+
+
+_UNREAD_FORMATS = (
+    _UnreadFormat(
+        "LZ4", b"\x04\x22\x4d\x18", "decompress it; ranx writes JSON by Run.save('run.json')"
+    ),
+    _UnreadFormat("ZIP", b"PK\x03\x04", "decompress it"),
+    _UnreadFormat(
+        "of old versions of Office", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save it as text"
+    ),
+    _UnreadFormat("Feather", b"FEA1", "write Parquet: pandas.read_feather(…).to_parquet(…)"),
+    _UnreadFormat(
+        "Arrow IPC (Feather)", b"ARROW1", "write Parquet: pandas.read_feather(…).to_parquet(…)"
+    ),
+    _UnreadFormat(
+        "Arrow stream",
         b"\xff\xff\xff\xff",
         "write Parquet: pyarrow.ipc.open_stream(…).read_pandas().to_parquet(…)",
     ),
-}
+)
 
 #: Names of parts of spreadsheets: .xlsx, .ods, .numbers and .xls.
 _SPREADSHEETS = (
@@ -295,14 +397,12 @@ _ENDS_WITHIN = "the file ends within a member; copy or download it again"
 _PIECE = 1 << 16
 _ZSTD_PIECE = 1 << 8
 
-#: Forms of compression: the first bytes of files, and functions that decompress them piece by
-#: piece.
-_COMPRESSED: dict[str, tuple[bytes, Callable[[bytes], Iterator[bytes]]]] = {
-    "gzip": (_GZIP, _gunzip),
-    "bzip2": (_BZIP2, _bunzip),
-    "xz": (_XZ, _unxz),
-    "Zstandard": (b"\x28\xb5\x2f\xfd", _unzstd),
-}
+_COMPRESSION_FORMATS = (
+    _Compression("gzip", _GZIP, _gunzip),
+    _Compression("bzip2", _BZIP2, _bunzip),
+    _Compression("xz", _XZ, _unxz),
+    _Compression("Zstandard", _ZSTD, _unzstd),
+)
 
 #: The same in errors.
 COMPRESSIONS = "gzip, bzip2, xz or Zstandard"
@@ -311,35 +411,39 @@ COMPRESSIONS = "gzip, bzip2, xz or Zstandard"
 NO_SUCH_FILE = "no such file; check the path and the current directory"
 
 
-def _read_file(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
-
-
 def _read_bytes(source: Any) -> tuple[str, bytes]:
-    path = ""
+    """Return the name and the content of a file, which is given by its path or open."""
     if hasattr(source, "read"):
-        name = getattr(source, "name", None)
-        if isinstance(name, str):
-            name = name_in_utf8(name)
-        else:
-            name = f"<{type(source).__name__}>"
+        name = _name_of_open_file(source)
     elif isinstance(source, str | os.PathLike):
-        path = os.fsdecode(source)
-        name = name_in_utf8(path)
+        name = name_in_utf8(os.fsdecode(source))
     else:
         raise MultiAspectError(f"expected a path or an open file, got {type(source).__name__}")
     try:
-        if hasattr(source, "read"):
-            content = source.read()
-        else:
-            content = _read_file(os.path.expanduser(path))
+        content = _read_content(source)
     except FileNotFoundError as error:
         raise MultiAspectError(f"{name}: {NO_SUCH_FILE}") from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise MultiAspectError(f"{name}: cannot be read: {reason}") from error
-    # Lone surrogates pass here: they are not UTF-8, and are reported as such.
-    return name, content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(
-        content
-    )
+    if isinstance(content, str):
+        # Lone surrogates pass here: they are not UTF-8, and are reported as such.
+        return name, content.encode("utf-8", "surrogatepass")
+    return name, bytes(content)
+
+
+def _name_of_open_file(file: Any) -> str:
+    """Return the name of an open file for errors, such as ``<StringIO>`` if it has none."""
+    name = getattr(file, "name", None)
+    if isinstance(name, str):
+        return name_in_utf8(name)
+    return f"<{type(file).__name__}>"
+
+
+def _read_content(source: Any) -> Any:
+    """Return the text or bytes of a file, which is given by its path or open."""
+    if hasattr(source, "read"):
+        return source.read()
+    path = os.path.expanduser(os.fsdecode(source))
+    with open(path, "rb") as file:
+        return file.read()

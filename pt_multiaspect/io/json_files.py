@@ -6,14 +6,15 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import KeysView, Mapping, Set
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from .._typing import Floats
+from .._typing import Bools, Floats, Ints
 from ..collection import Run, columns
 from ..errors import (
     MultiAspectError,
@@ -29,8 +30,19 @@ from .file_contents import Text, read_head
 
 #: The beginning of a JSON object or array. A field of a TREC file would have to begin with such
 #: brackets.
-_JSON = re.compile(rb"(\xef\xbb\xbf)?\s*(\{\s*([\"}]|\Z)|\[\s*([\[\]{\"]|\Z))")
+_JSON = re.compile(
+    rb"""
+    (\xef\xbb\xbf)?  # a byte order mark
+    \s*
+    (
+        \{\s*(["}]|\Z)  # an object with a key, or without content
+        | \[\s*([\[\]{"]|\Z)  # an array of arrays, objects or texts, or without content
+    )
+    """,
+    re.VERBOSE,
+)
 
+#: The first character of a JSON value.
 _NOT_BLANK = re.compile(r"[^ \t\r\n]")
 
 
@@ -40,24 +52,36 @@ def is_json(data: bytes) -> bool:
 
 
 class RepeatedKey(dict[str, Any]):
-    """An object in which keys are repeated, and one of these."""
+    """An object in which keys are repeated; `key` is one of these."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        """Keep the last value of each key, and the key that is repeated most often."""
         super().__init__(pairs)
         counts = Counter(key for key, _ in pairs)
-        self.key, _ = counts.most_common(1)[0]
+        self.key = max(counts, key=counts.__getitem__)
 
 
 def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object, or a `RepeatedKey`: its reader knows the query and the document."""
+    """Return the object with the pairs of a key and a value; a `RepeatedKey` if keys are repeated.
+
+    There is no error here, as only the reader of the object can name the query or document in it.
+    """
     content = dict(pairs)
-    if len(content) == len(pairs):
+    has_distinct_keys = len(content) == len(pairs)
+    if has_distinct_keys:
         return content
     return RepeatedKey(pairs)
 
 
-def read_json(text: Text) -> list[tuple[int, Any]]:
-    """Return the JSON values of a file, one after the other, and the number of the line of each.
+class JsonValue(NamedTuple):
+    """A value of a JSON file, and the number of the line on which it begins."""
+
+    line_number: int
+    content: Any
+
+
+def read_json(text: Text) -> list[JsonValue]:
+    """Return the JSON values of a file, one after the other: one, or one per line in JSON Lines.
 
     Raises
     ------
@@ -68,29 +92,30 @@ def read_json(text: Text) -> list[tuple[int, Any]]:
     try:
         return _decode_values(content)
     except RecursionError as error:
-        reason = "it is nested too deeply"
-        raise MultiAspectError(
-            f"{text.name}: not valid JSON, or an incomplete file: {reason}"
-        ) from error
+        raise _json_error(text.name, "it is nested too deeply") from error
     except ValueError as error:  # also for integers of thousands of digits
-        raise MultiAspectError(
-            f"{text.name}: not valid JSON, or an incomplete file: {error}"
-        ) from error
+        raise _json_error(text.name, str(error)) from error
 
 
-def _decode_values(content: str) -> list[tuple[int, Any]]:
-    """Return the JSON values of a text, and the number of the line of each."""
+def _json_error(name: str, reason: str) -> MultiAspectError:
+    """Return the error for a file that is not valid JSON."""
+    return MultiAspectError(f"{name}: not valid JSON, or an incomplete file: {reason}")
+
+
+def _decode_values(content: str) -> list[JsonValue]:
+    """Return the JSON values of a text, which only blanks and newlines separate."""
     decoder = json.JSONDecoder(object_pairs_hook=json_object)
-    values: list[tuple[int, Any]] = []
-    start = 0
-    line = 1
-    match = _NOT_BLANK.search(content)
-    while match is not None:
-        line += content.count("\n", start, match.start())
-        start = match.start()
+    values: list[JsonValue] = []
+    line_number = 1
+    previous_start = 0
+    first_character = _NOT_BLANK.search(content)
+    while first_character is not None:
+        start = first_character.start()
+        line_number += content.count("\n", previous_start, start)
         value, end = decoder.raw_decode(content, start)
-        values.append((line, value))
-        match = _NOT_BLANK.search(content, end)
+        values.append(JsonValue(line_number, value))
+        previous_start = start
+        first_character = _NOT_BLANK.search(content, end)
     return values
 
 
@@ -112,11 +137,47 @@ def json_table(name: str, content: Any, what: str = "score") -> Run:
         If the value has another form or no document, a key is repeated, or a number is not finite.
     """
     form = f"{{qid: {{docno: {what}}}}}"
-    if not isinstance(content, Mapping):
-        raise MultiAspectError(f"{name}: expected {form}, got {shown(content)}")
-    if columns.has_ids(content):
+    _check_queries(name, content, form)
+    qids: list[str] = []
+    n_documents: list[int] = []  # per query
+    docnos: list[str] = []
+    numbers: list[Any] = []
+    for qid, documents in content.items():
+        if documents:  # a query without documents has no row
+            qids.append(qid)
+            n_documents.append(len(documents))
+            docnos += documents.keys()
+            numbers += documents.values()
+    if not docnos:
+        raise MultiAspectError(f"{name}: expected {form} with at least one document, got none")
+    query = np.repeat(np.arange(len(qids)), n_documents)  # one per document
+    values = _finite_numbers(numbers)
+    if values is None:
+        row = _first_not_finite(numbers)
+        got = shown(numbers[row])
+        qid = qids[query[row]]
         raise MultiAspectError(
-            f"{name}: expected {form}, got the keys {choices(content)}, the columns of a frame; "
+            f"{name}: expected a finite number as {what}, got {got} (query "
+            f"{qid}, document {docnos[row]})"
+        )
+    with refuse_surrogates(name):
+        "\0".join(qids).encode()  # lone surrogates cannot be encoded
+        docno_texts = Texts.from_strings(np.array(docnos, dtype=object))
+    return Run(np.array(qids, dtype=object), query, docno_texts, values)
+
+
+def _check_queries(name: str, content: Any, form: str) -> None:
+    """Raise an error unless a JSON value maps distinct queries to mappings of distinct documents.
+
+    `form` is the form of the value in errors.
+    """
+    if not isinstance(content, Mapping):
+        got = shown(content)
+        raise MultiAspectError(f"{name}: expected {form}, got {got}")
+    if columns.has_ids(content):
+        keys = choices(content)
+        raise MultiAspectError(
+            f"{name}: expected {form}, got the keys {keys}, the columns of a frame; "
             "write its rows, by frame.to_json(…, orient='records', lines=True)"
         )
     if isinstance(content, RepeatedKey):
@@ -125,59 +186,53 @@ def json_table(name: str, content: Any, what: str = "score") -> Run:
         )
     for qid, documents in content.items():
         if not isinstance(documents, Mapping):
-            raise MultiAspectError(
-                f"{name}: expected {form}, got {shown(documents)} for query {qid}"
-            )
+            got = shown(documents)
+            raise MultiAspectError(f"{name}: expected {form}, got {got} for query {qid}")
         if isinstance(documents, RepeatedKey):
             raise MultiAspectError(
                 f"{name}: expected each document of a query once, got document {documents.key} "
                 f"several times for query {qid}"
             )
-    qids: list[str] = []
-    n_documents: list[int] = []
-    docnos: list[str] = []
-    numbers: list[Any] = []
-    for qid, documents in content.items():
-        if documents:
-            qids.append(qid)
-            n_documents.append(len(documents))
-            docnos += documents.keys()
-            numbers += documents.values()
-    if not docnos:
-        raise MultiAspectError(f"{name}: expected {form} with at least one document, got none")
-    query = np.repeat(np.arange(len(qids)), n_documents)
-    values = _finite_numbers(numbers)
-    if values is None:
-        for row, value in enumerate(numbers):
-            if _finite_numbers([value]) is None:
-                raise MultiAspectError(
-                    f"{name}: expected a finite number as {what}, got {shown(value)} (query "
-                    f"{qids[query[row]]}, document {docnos[row]})"
-                )
-        raise AssertionError("expected a number that is not finite")
-    with refuse_surrogates(name):
-        "\0".join(qids).encode()
-        texts = Texts.from_strings(np.array(docnos, dtype=object))
-    return Run(np.array(qids, dtype=object), query, texts, values)
 
 
 def _finite_numbers(numbers: list[Any]) -> Floats | None:
     """Return values as floats, or None if one is no finite number (texts, truth values)."""
+    # By type, as bool is a subclass of int.
     types = set(map(type, numbers))
-    if not types <= {int, float}:
+    are_numbers = types <= {int, float}
+    if not are_numbers:
         return None
     try:
         values = np.array(numbers, dtype=np.float64)
-    except OverflowError:
+    except OverflowError:  # of integers that are larger than any float
         return None
     if not np.isfinite(values).all():
         return None
     return values
 
 
-#: The beginning of an object, possibly in an array, whose first value is neither an object nor an
+def _first_not_finite(numbers: list[Any]) -> int:
+    """Return the position of the first value that is no finite number."""
+    for position, value in enumerate(numbers):
+        if _finite_numbers([value]) is None:
+            return position
+    raise AssertionError("expected a number that is not finite")
+
+
+#: What comes before an object, possibly in an array, whose first value is neither an object nor an
 #: array.
-_FIRST_ROW = re.compile(r'\s*\[?\s*(?=\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[^\s{\[])')
+_BEFORE_FIRST_ROW = re.compile(
+    r"""
+    \s*\[?\s*  # an array may contain the rows
+    (?=
+        \{\s*
+        "(?:[^"\\]|\\.)*"  # the first key, a string with escapes
+        \s*:\s*
+        [^\s{\[]  # the first character of its value
+    )
+    """,
+    re.VERBOSE,
+)
 
 
 def read_json_rows(text: Text) -> pd.DataFrame | None:
@@ -191,73 +246,94 @@ def read_json_rows(text: Text) -> pd.DataFrame | None:
     if not _has_rows(text):
         return None
     values = read_json(text)
-    first_line, first_value = values[0]
-    if isinstance(first_value, list):
+    first = values[0]
+    if isinstance(first.content, list):
         if len(values) > 1:
-            raise MultiAspectError(
-                f"{text.name}: expected one JSON array, got {number_of(len(values), 'JSON value')}"
-            )
-        values = [(first_line, row) for row in first_value]
-    _, first_row = values[0]
-    keys = first_row.keys()
-    for line, row in values:
-        if not isinstance(row, Mapping) or isinstance(row, RepeatedKey) or row.keys() != keys:
-            raise MultiAspectError(
-                f"{text.name}:{line}: expected an object with each of {choices(keys)} once, and "
-                f"nothing else, as before, got {shown(row)}; a missing value is null"
-            )
-    rows = [row for _, row in values]
-    columns = {key: [row[key] for row in rows] for key in keys}
-    return pd.DataFrame(columns)
+            n_values = number_of(len(values), "JSON value")
+            raise MultiAspectError(f"{text.name}: expected one JSON array, got {n_values}")
+        # Errors name the line of the array.
+        values = [JsonValue(first.line_number, row) for row in first.content]
+    keys = values[0].content.keys()
+    for value in values:
+        _check_row(text.name, value, keys)
+    rows = [value.content for value in values]
+    by_column: dict[str, list[Any]] = {}
+    for key in keys:
+        by_column[key] = [row[key] for row in rows]
+    return pd.DataFrame(by_column)
+
+
+def _check_row(name: str, value: JsonValue, keys: KeysView[str]) -> None:
+    """Raise an error unless a value of the file `name` is an object with each key once."""
+    row = value.content
+    is_object = isinstance(row, Mapping) and not isinstance(row, RepeatedKey)
+    if not is_object or row.keys() != keys:
+        expected = choices(keys)
+        got = shown(row)
+        raise MultiAspectError(
+            f"{name}:{value.line_number}: expected an object with each of {expected} once, and "
+            f"nothing else, as before, got {got}; a missing value is null"
+        )
 
 
 def _has_rows(text: Text) -> bool:
     """Return whether the first object of a file has a query and a document."""
     content = text.data.decode()
-    start = _FIRST_ROW.match(content)
-    if start is None:
+    before_first_row = _BEFORE_FIRST_ROW.match(content)
+    if before_first_row is None:
         return False
     try:
-        first, _ = json.JSONDecoder().raw_decode(content, start.end())
+        first_row, _ = json.JSONDecoder().raw_decode(content, before_first_row.end())
     except (ValueError, RecursionError):  # reading the whole file tells where
         return False
-    return columns.has_ids(first)
+    return columns.has_ids(first_row)
 
 
 def read_json_judgments(text: Text) -> pd.DataFrame:
     """Read judgments ``{qid: {docno: label}}``. Runs have this form, too."""
     values = read_json(text)
-    _, first = values[0]
-    if len(values) != 1:
-        remedy = ""
-        if isinstance(first, Mapping):
-            remedy = columns.documents_remedy(first)
-        if not remedy:
-            remedy = (
-                "; judged answers in JSON Lines are read by the functions of answers, and by "
-                "'pt-multiaspect answers'"
-            )
-        raise MultiAspectError(
-            f"{text.name}: expected one JSON object, got {number_of(len(values), 'value')}{remedy}"
-        )
+    first = values[0].content
+    if len(values) > 1:
+        n_values = number_of(len(values), "value")
+        remedy = _remedy_of_json_lines(first)
+        raise MultiAspectError(f"{text.name}: expected one JSON object, got {n_values}{remedy}")
     judgments = json_table(text.name, first, "label").to_pandas()
+    # With the columns of BEIR, whose labels are in the column score, too.
     return judgments.rename(columns={"doc_id": "corpus_id"})
+
+
+def _remedy_of_json_lines(first: object) -> str:
+    """Return the remedy for JSON Lines, of which `first` is the first, where qrels are expected."""
+    if isinstance(first, Mapping):
+        remedy = columns.documents_remedy(first)
+        if remedy:
+            return remedy
+    return (
+        "; judged answers in JSON Lines are read by the functions of answers, and by "
+        "'pt-multiaspect answers'"
+    )
 
 
 #: The key of the model in predictions of MTEB; the other keys are subsets.
 _META = "mteb_model_meta"
 
-#: The beginning of predictions of MTEB, and the name of the model.
-_HEAD = re.compile(
-    rb'(?:\xef\xbb\xbf)?\s*\{\s*"mteb_model_meta"\s*:\s*\{(?:[^{}]*?"model_name"\s*:\s*("(?:[^"\\]|\\.)*"))?'
+#: The beginning of predictions of MTEB, with the name of the model as a JSON string.
+_PREDICTIONS_HEAD = re.compile(
+    rb"""
+    (?:\xef\xbb\xbf)?  # a byte order mark
+    \s*\{\s*
+    "mteb_model_meta"\s*:\s*\{
+    (?:
+        [^{}]*?  # other keys
+        "model_name"\s*:\s*
+        (?P<model>"(?:[^"\\]|\\.)*")
+    )?
+    """,
+    re.VERBOSE,
 )
 
 #: The form of the lines of sentence-transformers.
 _LINE = '{"query_id": …, "results": [{"corpus_id": …, "score": …}, …]}'
-
-
-#: The bits of the largest 32-bit number.
-_LARGEST = int(np.array(np.finfo(np.float32).max).view(np.int32))
 
 
 class Predictions(NamedTuple):
@@ -270,15 +346,20 @@ class Predictions(NamedTuple):
 
 
 def model_in_file(path: str | os.PathLike[str]) -> str | None:
-    """Return the name of the model in predictions of MTEB, else None, by reading the head."""
+    """Return the name of the model in predictions of MTEB, else None, by reading the head.
+
+    The name is empty if it is not in the head, or not valid JSON.
+    """
     head = read_head(os.path.expanduser(os.fspath(path)))
-    match = _HEAD.match(head)
-    if match is None:
+    predictions = _PREDICTIONS_HEAD.match(head)
+    if predictions is None:
         return None
+    if predictions["model"] is None:
+        return ""
     try:
-        name: str = json.loads(match[1] or b'""')
-    except ValueError:  # no valid string: reading the whole file tells where
-        name = ""
+        name: str = json.loads(predictions["model"])
+    except ValueError:  # reading the whole file tells where
+        return ""
     return name
 
 
@@ -297,119 +378,182 @@ def read_predictions(text: Text) -> Predictions:
         or predictions of MTEB have several subsets or splits.
     """
     values = read_json(text)
-    if isinstance(values[0][1], Mapping):
-        first = values[0][1]
-    else:
-        first = {}
-    if {"query_id", "results"} <= first.keys():
+    first = values[0].content
+    keys: Set[str] = set()
+    if isinstance(first, Mapping):
+        keys = first.keys()
+    is_of_sentence_transformers = {"query_id", "results"} <= keys
+    if is_of_sentence_transformers:
         run = json_table(text.name, _join_lines(text.name, values))
         return Predictions(_untie(run))
     if len(values) > 1:
+        n_values = number_of(len(values), "JSON value")
+        got = shown(first)
         raise MultiAspectError(
             f"{text.name}: expected one JSON object {{qid: {{docno: score}}}}, or lines {_LINE}, "
-            "got "
-            f"{number_of(len(values), 'JSON value')}, the first of which is {shown(values[0][1])}"
+            f"got {n_values}, the first of which is {got}"
         )
-    if isinstance(first.get(_META), Mapping):
-        model = first[_META].get("model_name")
-        if not isinstance(model, str):
-            model = None
-        run = json_table(text.name, _only_part(text.name, first))
-        return Predictions(run, is_mteb=True, model=model)
-    if "mteb_version" in first:
+    is_mteb = _META in keys and isinstance(first[_META], Mapping)
+    if is_mteb:
+        return _read_mteb(text.name, first)
+    if "mteb_version" in keys:
         raise MultiAspectError(
             f"{text.name}: expected a run, got results of MTEB: the runs are in "
             "TASK_predictions.json in the "
             "directory that mteb.evaluate(…, prediction_folder=…) writes"
         )
-    return Predictions(json_table(text.name, values[0][1]))
+    return Predictions(json_table(text.name, first))
+
+
+def _read_mteb(name: str, content: Mapping[str, Any]) -> Predictions:
+    """Return the run in predictions of MTEB, which have the name of the model, too."""
+    run = json_table(name, _only_part(name, content))
+    model = content[_META].get("model_name")
+    if isinstance(model, str):
+        return Predictions(run, is_mteb=True, model=model)
+    return Predictions(run, is_mteb=True)
 
 
 def _untie(run: Run) -> Run:
-    """Return a run with its order: later equal scores are lowered by the least 32-bit step.
+    """Return a run with distinct scores in each query: equal ones in the order of their rows.
 
-    sentence-transformers evaluates this order, and measures break ties by docno.
+    The later of equal scores are lowered by the least step of a 32-bit number, and what would then
+    not be lower, too. sentence-transformers evaluates this order, and measures break ties by docno.
     """
     with np.errstate(over="ignore"):
-        score_32 = run.score.astype(np.float32) + np.float32(0)
-    bits = score_32.view(np.int32).astype(np.int64)
-    # Consecutive integers for consecutive 32-bit numbers.
-    steps = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+        score_32 = run.score.astype(np.float32) + np.float32(0)  # -0.0 becomes 0.0
+    steps = _steps_of_floats(score_32)
+    # By query, in these by descending score, and equal scores in the order of their rows.
     order = np.lexsort((-run.score, run.query))
     sorted_steps = steps[order]
-    # As if each query were far below the one before it.
-    offset = np.arange(len(run)) - (run.query[order] << 33)
-    lowered_steps = np.minimum.accumulate(sorted_steps + offset) - offset
+    lowered_steps = _make_descending(sorted_steps, run.query[order])
     is_lowered = lowered_steps < sorted_steps
-    lowered_steps = np.maximum(lowered_steps[is_lowered], -_LARGEST)
-    lowered_bits = np.abs(lowered_steps).astype(np.int32)
+    lowered_rows = order[is_lowered]
     score = run.score.copy()
-    score[order[is_lowered]] = np.copysign(lowered_bits.view(np.float32), lowered_steps)
+    score[lowered_rows] = _floats_of_steps(lowered_steps[is_lowered])
     return replace(run, score=score)
 
 
+def _make_descending(steps: Ints, query: Ints) -> Ints:
+    """Lower 32-bit integers as little as possible, so that they descend strictly in each query.
+
+    Rows are sorted by query, and in each query by descending step.
+    """
+    # Numbers that descend by at least 1 a row do not ascend if the number of the row is added: then
+    # the running minimum is the result. Each query is, moreover, moved far below the one before it,
+    # so that the minimum of one query has no effect on the next.
+    row = np.arange(len(steps))
+    depth_of_query = query << 33
+    offset = row - depth_of_query
+    return np.minimum.accumulate(steps + offset) - offset
+
+
+def _steps_of_floats(values: NDArray[np.float32]) -> Ints:
+    """Return consecutive integers for consecutive 32-bit numbers, and 0 for 0."""
+    bits = values.view(np.int32).astype(np.int64)
+    # As integers, the bits of positive numbers are in order. Negative numbers have the bits of their
+    # absolute values, and the sign bit.
+    bits_without_sign = bits & 0x7FFFFFFF
+    is_negative = bits < 0
+    return np.where(is_negative, -bits_without_sign, bits_without_sign)
+
+
+#: The step of the largest 32-bit number.
+_LARGEST_STEP = int(_steps_of_floats(np.array([np.finfo(np.float32).max]))[0])
+
+
+def _floats_of_steps(steps: Ints) -> Floats:
+    """Return the numbers that `_steps_of_floats` maps to integers, at least the lowest finite one."""
+    finite_steps = np.maximum(steps, -_LARGEST_STEP)
+    bits_without_sign = np.abs(finite_steps).astype(np.int32)
+    absolute_values = bits_without_sign.view(np.float32)
+    values: Floats = np.copysign(absolute_values, finite_steps)
+    return values
+
+
 def _only_part(name: str, content: Mapping[str, Any]) -> Any:
-    """Return the predictions of a file of MTEB, which has one subset and split."""
-    parts: dict[tuple[str, str], Any] = {}
+    """Return the predictions of a file of MTEB, which must have one subset and split."""
+    predictions = _predictions_by_part(name, content)
+    parts = list(predictions)
+    if len(parts) == 1:
+        return predictions[parts[0]]
+    got = choices(f"({subset}, {split})" for subset, split in parts)
+    remedy = ""
+    if parts:
+        subset, split = parts[0]
+        remedy = (
+            f"; evaluate one of them, as in json.load(open({name!r}))[{subset!r}][{split!r}], "
+            "which is a run"
+        )
+    raise MultiAspectError(
+        f"{name}: expected predictions of one subset and split, got (subset, split): {got}{remedy}"
+    )
+
+
+def _predictions_by_part(name: str, content: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
+    """Return the predictions ``{subset: {split: predictions}}`` of MTEB by subset and split."""
+    predictions_by_part: dict[tuple[str, str], Any] = {}
     _refuse_repeated_key(name, content)
     for subset, splits in content.items():
         _refuse_repeated_key(name, splits)
         if not isinstance(splits, Mapping):
+            got = shown(splits)
             raise MultiAspectError(
-                f"{name}: expected an object {{split: predictions}} for {subset}, got "
-                f"{shown(splits)}"
+                f"{name}: expected an object {{split: predictions}} for {subset}, got {got}"
             )
         if subset == _META:
             continue
         for split, predictions in splits.items():
-            parts[subset, split] = predictions
-    if len(parts) != 1:
-        remedy = ""
-        if parts:
-            subset, split = next(iter(parts))
-            remedy = (
-                f"; evaluate one of them, as in json.load(open({name!r}))[{subset!r}][{split!r}], "
-                "which is a run"
-            )
-        got = choices(f"({subset}, {split})" for subset, split in parts)
-        raise MultiAspectError(
-            f"{name}: expected predictions of one subset and split, got (subset, split): "
-            f"{got}{remedy}"
-        )
-    return next(iter(parts.values()))
+            predictions_by_part[subset, split] = predictions
+    return predictions_by_part
 
 
 def _refuse_repeated_key(name: str, content: object) -> None:
+    """Raise an error for an object in which a key is repeated."""
     if isinstance(content, RepeatedKey):
         raise MultiAspectError(f"{name}: expected distinct keys, got {content.key} several times")
 
 
-def _join_lines(name: str, values: list[tuple[int, Any]]) -> dict[str, dict[str, Any]]:
+def _join_lines(name: str, values: list[JsonValue]) -> dict[str, dict[str, Any]]:
     """Return the lines of sentence-transformers as one object ``{qid: {docno: score}}``."""
     queries: dict[str, dict[str, Any]] = {}
-    for line, value in values:
+    for value in values:
+        place = f"{name}:{value.line_number}"
         try:
-            results = value["results"]
-            objects = [value, *results]
-            if any(isinstance(item, RepeatedKey) for item in objects):
-                raise MultiAspectError(
-                    f"{name}:{line}: expected distinct keys in an object, got one several times"
-                )
-            qid = _identifier(value["query_id"])
-            pairs = [(_identifier(result["corpus_id"]), result["score"]) for result in results]
-        except (TypeError, KeyError):
-            raise MultiAspectError(
-                f"{name}:{line}: expected a line {_LINE}, got {shown(value)}"
-            ) from None
+            _check_distinct_keys(place, value.content)
+            qid = _id_as_text(value.content["query_id"])
+            scores: list[tuple[str, Any]] = []
+            for result in value.content["results"]:
+                docno = _id_as_text(result["corpus_id"])
+                scores.append((docno, result["score"]))
+        except (TypeError, KeyError):  # a key is missing, or has a value of another type
+            got = shown(value.content)
+            raise MultiAspectError(f"{place}: expected a line {_LINE}, got {got}") from None
         if qid in queries:
             raise MultiAspectError(
-                f"{name}:{line}: expected one line per query, got a second one of query {qid}"
+                f"{place}: expected one line per query, got a second one of query {qid}"
             )
-        queries[qid] = json_object(pairs)
+        queries[qid] = json_object(scores)
     return queries
 
 
-def _identifier(value: object) -> str:
+def _check_distinct_keys(place: str, line: Any) -> None:
+    """Raise an error if a line of sentence-transformers, or one of its results, repeats a key."""
+    objects = [line, *line["results"]]
+    if any(isinstance(content, RepeatedKey) for content in objects):
+        raise MultiAspectError(
+            f"{place}: expected distinct keys in an object, got one several times"
+        )
+
+
+def _id_as_text(value: object) -> str:
+    """Return an id of a query or document, a text or a whole number, as text.
+
+    Raises
+    ------
+    TypeError
+        If the id is neither, such as a truth value.
+    """
     if type(value) in (str, int):
         return str(value)
     raise TypeError
@@ -417,36 +561,54 @@ def _identifier(value: object) -> str:
 
 def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
     """Warn if queries of MTEB retrieve their own id, or most queries of a run rank it first."""
-    is_own = Texts.from_strings(run.qids).take(run.query).equals(run.docnos)
+    qid_of_row = Texts.from_strings(run.qids).take(run.query)
+    is_own = qid_of_row.equals(run.docnos)
     if not is_own.any():
         return
+    if not is_mteb:
+        # Further down, ids that are numbers coincide by chance.
+        is_own &= _is_alone_at_top(run)
     n_queries = len(run.qids)
-    if not is_mteb:  # further down, numbers coincide by chance
-        best = np.full(n_queries, -np.inf)
-        np.maximum.at(best, run.query, run.score)
-        is_first = run.score == best[run.query]
-        n_first = np.bincount(run.query[is_first], minlength=n_queries)
-        has_one_first = n_first == 1
-        is_own &= is_first & has_one_first[run.query]
     n_own = len(np.unique(run.query[is_own]))
-    if n_own and (is_mteb or 1 < n_queries < 2 * n_own):
-        their = agree(n_own, n_queries, "its", "their")
-        if is_mteb:
-            retrieve = agree(n_own, n_queries, "retrieves", "retrieve")
-            fault = f" of predictions of MTEB {retrieve} the document with {their} own id"
-            remedy = (
-                "In some tasks (ArguAna, Quora, FiQA, FEVER, MSMARCO and others), MTEB drops these "
-                "documents before it scores a run, but not from the file"
-            )
-        else:
-            rank = agree(n_own, n_queries, "ranks", "rank")
-            fault = f" {rank} the document with {their} own id first"
-            remedy = "BEIR, and MTEB in some tasks, drop these documents before they score a run"
-        warn_of_run(
-            f"{n_own} of {number_of(n_queries, 'query')}{fault}, such as "
-            f"{run.qids[run.query[np.argmax(is_own)]]}",
-            f"{remedy}. To get their values, drop the rows whose docno is the qid",
-            run=name,
-            key=f"{name} {n_own} {len(run)}",
-            group="identical ids",
+    are_most = n_queries > 1 and 2 * n_own > n_queries
+    if not is_mteb and not are_most:
+        return
+    fault, remedy = _own_id_texts(n_own, n_queries, is_mteb)
+    queries = number_of(n_queries, "query")
+    first_own = run.query[np.argmax(is_own)]
+    warn_of_run(
+        f"{n_own} of {queries}{fault}, such as {run.qids[first_own]}",
+        f"{remedy}. To get their values, drop the rows whose docno is the qid",
+        run=name,
+        key=f"{name} {n_own} {len(run)}",
+        group="identical ids",
+    )
+
+
+def _is_alone_at_top(run: Run) -> Bools:
+    """Return a mask of the rows whose score is above all others of the query."""
+    n_queries = len(run.qids)
+    top_score = np.full(n_queries, -np.inf)  # of each query
+    np.maximum.at(top_score, run.query, run.score)
+    has_top_score = run.score == top_score[run.query]
+    n_at_top = np.bincount(run.query[has_top_score], minlength=n_queries)
+    query_has_one_at_top = n_at_top == 1
+    is_alone: Bools = has_top_score & query_has_one_at_top[run.query]
+    return is_alone
+
+
+def _own_id_texts(n_own: int, n_queries: int, is_mteb: bool) -> tuple[str, str]:
+    """Return what queries do that retrieve the document with their own id, and the remedy."""
+    their = agree(n_own, n_queries, "its", "their")
+    if is_mteb:
+        retrieve = agree(n_own, n_queries, "retrieves", "retrieve")
+        fault = f" of predictions of MTEB {retrieve} the document with {their} own id"
+        remedy = (
+            "In some tasks (ArguAna, Quora, FiQA, FEVER, MSMARCO and others), MTEB drops these "
+            "documents before it scores a run, but not from the file"
         )
+        return fault, remedy
+    rank = agree(n_own, n_queries, "ranks", "rank")
+    fault = f" {rank} the document with {their} own id first"
+    remedy = "BEIR, and MTEB in some tasks, drop these documents before they score a run"
+    return fault, remedy

@@ -22,8 +22,12 @@ from ..strings.identifiers import identifiers
 
 def is_pipeline(run: object) -> bool:
     """Return whether an object is a PyTerrier transformer, without importing PyTerrier."""
-    transformer = getattr(sys.modules.get("pyterrier"), "Transformer", None)
-    return transformer is not None and isinstance(run, transformer)
+    # Without PyTerrier in sys.modules, no object can be one of its transformers.
+    pyterrier = sys.modules.get("pyterrier")
+    transformer = getattr(pyterrier, "Transformer", None)
+    if transformer is None:
+        return False
+    return isinstance(run, transformer)
 
 
 def read_topics(topics: Any) -> pd.DataFrame:
@@ -35,21 +39,28 @@ def read_topics(topics: Any) -> pd.DataFrame:
         If they are not a data frame with a column ``qid``, or empty.
     """
     if isinstance(topics, str):
+        got = shown(topics)
         raise MultiAspectError(
-            f"topics: expected a DataFrame or a dataset of PyTerrier, got {shown(topics)}; read "
+            f"topics: expected a DataFrame or a dataset of PyTerrier, got {got}; read "
             "files with pt.io.read_topics, and get datasets with pt.get_dataset"
         )
-    frame = to_pandas(topics.get_topics() if hasattr(topics, "get_topics") else topics)
+    is_dataset = hasattr(topics, "get_topics")
+    if is_dataset:
+        frame = to_pandas(topics.get_topics())
+    else:
+        frame = to_pandas(topics)
     if frame is None:
+        got = shown(topics)
         raise MultiAspectError(
-            "topics: expected a DataFrame with a column qid, or a dataset of PyTerrier, got "
-            f"{shown(topics)}"
+            f"topics: expected a DataFrame with a column qid, or a dataset of PyTerrier, got {got}"
         )
     check_distinct_columns(frame, "topics")
     if "qid" not in frame.columns or not len(frame):
+        n_rows = number_of(len(frame), "row")
+        names = choices(frame.columns)
         raise MultiAspectError(
-            "topics: expected at least one row, and a column qid, got "
-            f"{number_of(len(frame), 'row')} with the columns {choices(frame.columns)}"
+            f"topics: expected at least one row, and a column qid, got {n_rows} with the columns "
+            f"{names}"
         )
     return frame
 
@@ -77,14 +88,17 @@ def select_topics(judgments: Judgments, topics: pd.DataFrame | None) -> Judgment
     if topics is None:
         return judgments
     qids = identifiers(topics["qid"], "topics")
-    kept = pd.Index(judgments.qids).isin(qids)
-    if not kept.any():
+    query_is_selected = pd.Index(judgments.qids).isin(qids)  # (n_queries,)
+    if not query_is_selected.any():
+        examples = choices(qids[:3])
+        judged_examples = choices(judgments.qids[:3])
         raise MultiAspectError(
             "the topics and the qrels have no query in common: the topics have queries such as "
-            f"{choices(qids[:3])}, the qrels have queries such as {choices(judgments.qids[:3])}. "
-            "Check the query ids"
+            f"{examples}, the qrels have queries such as {judged_examples}. Check the query ids"
         )
-    rows = np.flatnonzero(judgments.row_values(kept[judgments.pool_query]))
+    pair_is_selected = query_is_selected[judgments.pool_query]  # one per judged pair
+    row_is_selected = judgments.row_values(pair_is_selected)  # one per row of the qrels
+    rows = np.flatnonzero(row_is_selected)
     return judgments.take_rows(rows)
 
 
@@ -96,26 +110,44 @@ def retrieve(name: str, pipeline: Any, topics: pd.DataFrame) -> pd.DataFrame:
     MultiAspectError
         If it retrieves nothing, or lacks columns of a run.
     """
-    run = as_frame(pipeline.transform(topics), f"the pipeline {name}")
-    kinds = {"qid": QUERY_COLUMNS, "docno": DOCUMENT_COLUMNS, "score": ("score",)}
-    missing = [column for column, names in kinds.items() if not set(names) & set(run.columns)]
+    results = pipeline.transform(topics)
+    run = as_frame(results, f"the pipeline {name}")
+    missing: list[str] = []
+    if set(QUERY_COLUMNS).isdisjoint(run.columns):
+        missing.append("qid")
+    if set(DOCUMENT_COLUMNS).isdisjoint(run.columns):
+        missing.append("docno")
+    if "score" not in run.columns:
+        missing.append("score")
     if missing:
+        lacking = " and no ".join(missing)
+        present = choices(run.columns)
+        remedy = answers_remedy(run.columns)
         raise MultiAspectError(
             f"the pipeline {name}: expected the columns qid, docno and score in its results, got "
-            "no "
-            f"{' and no '.join(missing)} but {choices(run.columns)}" + answers_remedy(run.columns)
+            f"no {lacking} but {present}{remedy}"
         )
     if not len(run):
-        raise MultiAspectError(
-            f"the pipeline {name} retrieves no document for {number_of(len(topics), 'topic')}"
-        )
+        n_topics = number_of(len(topics), "topic")
+        raise MultiAspectError(f"the pipeline {name} retrieves no document for {n_topics}")
     return run
 
 
 def progress_bar(total: int | None, show: bool) -> Any:
-    """Return PyTerrier's progress bar of systems, shown in terminals and notebooks only."""
+    """Return PyTerrier's progress bar of systems, shown in terminals and notebooks only.
+
+    `total` is the number of systems, None if unknown.
+    """
     from tqdm import tqdm
 
-    bar = getattr(sys.modules.get("pyterrier"), "tqdm", tqdm)
-    if_terminal = False if "notebook" in bar.__module__ else None
-    return bar(total=total, desc="pipelines", unit="system", disable=if_terminal if show else True)
+    pyterrier = sys.modules.get("pyterrier")
+    bar = getattr(pyterrier, "tqdm", tqdm)
+    is_notebook = "notebook" in bar.__module__
+    disable: bool | None
+    if not show:
+        disable = True
+    elif is_notebook:
+        disable = False
+    else:
+        disable = None  # tqdm then asks whether this is a terminal
+    return bar(total=total, desc="pipelines", unit="system", disable=disable)

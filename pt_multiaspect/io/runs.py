@@ -5,12 +5,11 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from itertools import count
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -65,55 +64,75 @@ class NamedRuns:
 
     @classmethod
     def _read(cls, runs: object) -> NamedRuns:
+        """Return runs in any form with their names, without topics."""
         if isinstance(runs, NamedRuns):
             return runs
         if is_pipeline(runs):  # a pipeline may be an iterable of its parts
             return cls._from_pairs([_name_run(runs, 1)])
-        if isinstance(runs, Mapping) and not _is_one_run(runs):
-            if isinstance(runs, dict):
-                return cls._from_pairs([(str(name), run) for name, run in runs.items()])
-            # One by one, as mappings of other classes may read a run on access.
-            return cls(((str(name), runs[name]) for name in runs), len(runs))
-        if isinstance(runs, str | PathLike):
+        if isinstance(runs, Mapping):
+            return cls._from_mapping(runs)
+        if _is_path(runs):
             return cls._from_list([runs])
-        several = (
-            isinstance(runs, Iterable)
-            and not isinstance(runs, Mapping)
-            and not hasattr(runs, "read")
-        )
-        if not several or is_frame(runs):
+        # An open file and a frame are iterables, too, but one run.
+        if is_frame(runs) or hasattr(runs, "read"):
             return cls._from_pairs([("run 1", runs)])
         if isinstance(runs, list | tuple):
             return cls._from_list(runs)
-        remaining: Iterator[Any] = iter(runs)  # type: ignore[call-overload]
-        first = next(remaining, None)
-        if isinstance(first, str | PathLike) or hasattr(
-            first, "_fields"
-        ):  # paths, or the rows of one run
-            return cls._from_list([first, *remaining])
-        return cls(_name_runs([first], remaining), len(runs) if isinstance(runs, Sized) else None)
+        if isinstance(runs, Iterable):
+            return cls._from_iterable(runs)
+        return cls._from_pairs([("run 1", runs)])
 
     @classmethod
     def _from_pairs(cls, pairs: list[tuple[str, object]]) -> NamedRuns:
         return cls(pairs, len(pairs))
 
     @classmethod
+    def _from_mapping(cls, runs: Mapping[Any, Any]) -> NamedRuns:
+        """Return the runs of a mapping by name, or the run ``{qid: {docno: score}}``."""
+        if _is_one_run(runs):
+            return cls._from_pairs([("run 1", runs)])
+        if isinstance(runs, dict):
+            named = [(str(name), run) for name, run in runs.items()]
+            return cls._from_pairs(named)
+        # One by one, as mappings of other classes may read a run on access.
+        pairs = ((str(name), runs[name]) for name in runs)
+        return cls(pairs, len(runs))
+
+    @classmethod
     def _from_list(cls, runs: list[Any] | tuple[Any, ...]) -> NamedRuns:
-        if runs and hasattr(runs[0], "_fields"):
+        """Return the runs of a list of runs, named runs and paths, or the run of a list of rows."""
+        if runs and _is_row(runs[0]):
             return cls._from_pairs([("run 1", list(runs))])
+        # A path may be a directory or pattern of several files.
         expanded: list[Any] = []
         for run in runs:
-            expanded += run_files(run) if isinstance(run, str | PathLike) else [run]
-        paths = [Path(run) for run in expanded if isinstance(run, str | PathLike)]
-        # Run files in different folders often have the same name.
-        alike = len({name_of_file(path) for path in paths}) < len(paths)
-        pairs = [
-            (str(run), run)
-            if alike and isinstance(run, str | PathLike)
-            else _name_run(run, position)
-            for position, run in enumerate(expanded, 1)
-        ]
+            if _is_path(run):
+                expanded += run_files(run)
+            else:
+                expanded.append(run)
+        # Run files in different folders often have the same name: then their paths are their names.
+        paths = [Path(run) for run in expanded if _is_path(run)]
+        names = {name_of_file(path) for path in paths}
+        has_equal_names = len(names) < len(paths)
+        pairs: list[tuple[str, object]] = []
+        for position, run in enumerate(expanded, 1):
+            if has_equal_names and _is_path(run):
+                pairs.append((str(run), run))
+            else:
+                pairs.append(_name_run(run, position))
         return cls._from_pairs(pairs)
+
+    @classmethod
+    def _from_iterable(cls, runs: Iterable[Any]) -> NamedRuns:
+        """Return the runs of an iterable, which are read one by one, or the run of its rows."""
+        remaining = iter(runs)
+        first = next(remaining, None)
+        if _is_path(first) or _is_row(first):
+            return cls._from_list([first, *remaining])
+        total = None
+        if isinstance(runs, Sized):
+            total = len(runs)
+        return cls(_name_runs([first], remaining), total)
 
     def check_files(self) -> None:
         """Raise an error for the first file that cannot be read, if the runs are known.
@@ -123,39 +142,61 @@ class NamedRuns:
         MultiAspectError
             If a file cannot be read; the message contains the name of the run.
         """
-        for name, run in self.pairs if isinstance(self.pairs, list) else []:
+        if not isinstance(self.pairs, list):
+            return
+        for name, run in self.pairs:
             if isinstance(run, str | PathLike):
                 with name_run_in_errors(run_title(name)):
                     _check_readable(run)
 
     def __iter__(self) -> Iterator[tuple[str, object]]:
+        """Yield the name of each run and the run, that of a pipeline if it is one."""
         pairs = _check_names(self.pairs)
         if isinstance(self.pairs, list):
-            pairs = iter(list(pairs))  # errors come before the first run
-        may_retrieve = not isinstance(self.pairs, list) or any(
-            is_pipeline(run) for _, run in self.pairs
-        )
-        if self.topics is not None and may_retrieve:
-            bar = progress_bar(self.total, self.progress)
-        else:
-            bar = None
-        with nullcontext() if bar is None else bar:
+            pairs = iter(list(pairs))  # errors of names come before the first run
+        with self._progress_bar() as bar:
             for name, run in pairs:
                 if is_pipeline(run):
-                    if self.topics is None:
-                        raise MultiAspectError(
-                            f"the pipeline {name} requires topics: pass topics=..., as in "
-                            "pt.Experiment, or its run, pipeline.transform(topics)"
-                        )
-                    run = retrieve(name, run, self.topics)
+                    run = self._retrieve(name, run)
                 if bar is not None:
                     bar.update()
                 yield name, _repeatable_file(name, run)
                 del run  # before the next one is read
 
+    def _progress_bar(self) -> AbstractContextManager[Any]:
+        """Return the progress bar, or a context of None if no run can be a pipeline."""
+        if self.topics is None:
+            return nullcontext()
+        # Runs that are not known yet may be pipelines.
+        if isinstance(self.pairs, list):
+            has_pipeline = any(is_pipeline(run) for _, run in self.pairs)
+            if not has_pipeline:
+                return nullcontext()
+        bar: AbstractContextManager[Any] = progress_bar(self.total, self.progress)
+        return bar
+
+    def _retrieve(self, name: str, pipeline: object) -> pd.DataFrame:
+        """Return the run of a pipeline; raise an error without topics."""
+        if self.topics is None:
+            raise MultiAspectError(
+                f"the pipeline {name} requires topics: pass topics=..., as in "
+                "pt.Experiment, or its run, pipeline.transform(topics)"
+            )
+        return retrieve(name, pipeline, self.topics)
+
+
+def _is_path(run: object) -> TypeGuard[str | PathLike[str]]:
+    """Return whether an object is the path of a file, directory or pattern."""
+    return isinstance(run, str | PathLike)
+
+
+def _is_row(run: object) -> bool:
+    """Return whether an object is a namedtuple, which is a row of a run."""
+    return hasattr(run, "_fields")
+
 
 def _check_names(pairs: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object]]:
-    """Yield the runs with their names, which must be distinct."""
+    """Yield the runs with their names, which must be distinct, without keeping a run."""
     names: set[str] = set()
     for raw_name, run in pairs:
         name = name_in_utf8(raw_name)
@@ -173,32 +214,41 @@ def _check_names(pairs: Iterable[tuple[str, object]]) -> Iterator[tuple[str, obj
 
 def _repeatable_file(name: str, run: object) -> object:
     """Return a run, read from its file if the file can be read only once."""
-    if not isinstance(run, str | PathLike) or not _is_read_once(run):
-        return run
-    with name_run_in_errors(run_title(name)):
-        return read_run(run)
+    if isinstance(run, str | PathLike) and _is_read_once(run):
+        with name_run_in_errors(run_title(name)):
+            return read_run(run)
+    return run
 
 
 def _name_runs(first: list[Any], others: Iterator[Any]) -> Iterator[tuple[str, object]]:
-    """Yield the first run, if any, and the others with their names, without keeping a run."""
-    if first[0] is not None:
-        yield _name_run(first.pop(), 1)
-        numbers = count(2)  # enumerate would keep a run
-        for run in others:
-            named = _name_run(run, next(numbers))
-            del run
-            yield named
-            del named
+    """Yield the first run and the others with their names, without keeping a run in memory.
+
+    `first` is a list with one run, so that it can be removed; None if there are no runs.
+    """
+    if first[0] is None:
+        return
+    position = 1
+    yield _name_run(first.pop(), position)
+    for run in others:  # enumerate would keep a run
+        position += 1
+        named_run = _name_run(run, position)
+        del run
+        yield named_run
+        del named_run
 
 
 def _name_run(run: Any, position: int) -> tuple[str, object]:
-    """Return the name of a run and the run; `run` may be a pair of both."""
-    is_row = hasattr(run, "_fields")
-    if isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], str) and not is_row:
-        return run
+    """Return the name of a run and the run; `run` may be a pair of both.
+
+    A run without a name is called by its position, from 1.
+    """
+    is_pair = isinstance(run, tuple) and len(run) == 2 and not _is_row(run)
+    if is_pair and isinstance(run[0], str):
+        name, named_run = run
+        return name, named_run
     if is_pipeline(run):
         return str(run), run  # as in pt.Experiment
-    if isinstance(run, str | PathLike):
+    if _is_path(run):
         return name_of_file(run), run
     return f"run {position}", run
 
@@ -209,7 +259,14 @@ def name_of_file(path: str | os.PathLike[str]) -> str:
     The suffix of the runs that ``pt.Experiment(save_dir=…)`` writes is left out, as its tables have
     it.
     """
-    return model_in_file(path) or Path(path).name.removesuffix(".res.gz") or Path(path).name
+    model = model_in_file(path)
+    if model:
+        return model
+    file_name = Path(path).name
+    without_suffix = file_name.removesuffix(".res.gz")
+    if without_suffix:
+        return without_suffix
+    return file_name
 
 
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:
@@ -217,9 +274,11 @@ def _is_one_run(runs: Mapping[Any, Any]) -> bool:
     for value in runs.values():
         if not isinstance(value, Mapping):
             return False
+        # The first value that is not empty decides: in runs by name, it is a run.
         if value:
-            documents = next(iter(value.values()))
-            return not (isinstance(documents, Mapping) or is_frame(documents))
+            first = next(iter(value.values()))
+            has_documents = isinstance(first, Mapping) or is_frame(first)
+            return not has_documents
     return False
 
 
@@ -267,11 +326,11 @@ def run_of(name: str, run: Any, columns: Sequence[str] = ()) -> Run:
         If the run is invalid.
     """
     with name_run_in_errors(run_title(name)):
-        if _is_file(run):
-            if columns:
-                return Run.of(read_run(run), columns)
-            return load_run(run)
-        return Run.of(run, columns)
+        if not _is_file(run):
+            return Run.of(run, columns)
+        if columns:
+            return Run.of(read_run(run), columns)
+        return load_run(run)
 
 
 def _is_file(run: object) -> bool:
@@ -280,10 +339,13 @@ def _is_file(run: object) -> bool:
 
 def no_common_query(name: str, judgments: Judgments, qids: Sequence[str]) -> MultiAspectError:
     """Return the error for a run whose queries `qids` are not judged."""
+    title = run_title(name)
+    judged_examples = choices(judgments.qids[:3])
+    examples = choices(qids[:3])
+    remedy = overlap.by_query_remedy(judgments, qids)
     return MultiAspectError(
-        f"{run_title(name)} and the qrels have no query in common: the qrels have queries such as "
-        f"{choices(judgments.qids[:3])}, the run has queries such as {choices(qids[:3])}. Check "
-        f"the query ids{overlap.by_query_remedy(judgments, qids)}"
+        f"{title} and the qrels have no query in common: the qrels have queries such as "
+        f"{judged_examples}, the run has queries such as {examples}. Check the query ids{remedy}"
     )
 
 
@@ -306,26 +368,31 @@ def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = 
     MultiAspectError
         If the run is invalid or has no query in common with the judgments.
     """
+    title = run_title(name)
     rankings = Rankings(run_of(name, run, columns), judgments)
     if not len(rankings.source):
         raise MultiAspectError(
-            f"{run_title(name)}: expected at least one row, got none. A reader that was read "
-            "before is empty"
+            f"{title}: expected at least one row, got none. A reader that was read before is empty"
         )
     if not rankings.n_common:
         raise no_common_query(name, judgments, rankings.source.qids.tolist())
-    overlap.warn_of_no_common_document(rankings, run_title(name))
-    overlap.warn_if_swapped(rankings, run_title(name))
-    # Files are checked as they are read.
-    if isinstance(run, pd.DataFrame) and "rank" in run.columns and is_numeric_dtype(run["rank"]):
-        warn_of_ranks(
-            run_title(name),
-            rankings.source,
-            run["rank"].to_numpy(dtype=np.float64, na_value=np.nan),
-        )
+    overlap.warn_of_no_common_document(rankings, title)
+    overlap.warn_if_swapped(rankings, title)
+    if isinstance(run, pd.DataFrame):
+        _check_ranks(title, run, rankings.source)
     if _is_file(run):  # other runs may have labels as scores on purpose, as ideal rankings
-        overlap.warn_of_labels_as_scores(rankings, run_title(name))
+        overlap.warn_of_labels_as_scores(rankings, title)
     return rankings
+
+
+def _check_ranks(title: str, frame: pd.DataFrame, run: Run) -> None:
+    """Warn if the ranks of a frame contradict the scores of its run; files are checked elsewhere.
+
+    Ranks that are not numbers are ignored.
+    """
+    if "rank" in frame.columns and is_numeric_dtype(frame["rank"]):
+        rank = frame["rank"].to_numpy(dtype=np.float64, na_value=np.nan)
+        warn_of_ranks(title, run, rank)
 
 
 #: The tables that pt.Experiment(save_dir=…) writes beside runs.
@@ -350,26 +417,29 @@ def run_files(path: str | os.PathLike[str]) -> list[str]:
     text = os.fspath(path)
     expanded = os.path.expanduser(text)
     if os.path.isdir(expanded):
-        inside = sorted(
-            str(file)
-            for file in Path(expanded).iterdir()
-            if file.is_file() and file.name[0] != "." and file.name not in _TABLES
-        )
-        if not inside:
+        files = [str(file) for file in Path(expanded).iterdir() if _may_be_run_file(file)]
+        if not files:
             raise MultiAspectError(
                 f"the directory {text} contains no files; give a directory of runs"
             )
-        return inside
-    if glob.has_magic(expanded) and not os.path.exists(expanded):
-        matches = sorted(
-            match for match in glob.glob(expanded, recursive=True) if os.path.isfile(match)
-        )
-        if not matches:
+        return sorted(files)
+    # A file may be called like a pattern.
+    is_pattern = glob.has_magic(expanded) and not os.path.exists(expanded)
+    if is_pattern:
+        files = [match for match in glob.glob(expanded, recursive=True) if os.path.isfile(match)]
+        if not files:
             raise MultiAspectError(
                 f"no file matches {text}; check the pattern and the current directory"
             )
-        return matches
+        return sorted(files)
     return [expanded]
+
+
+def _may_be_run_file(path: Path) -> bool:
+    """Return whether a path is a file that is neither hidden nor a table of `pt.Experiment`."""
+    is_hidden = path.name.startswith(".")
+    is_table = path.name in _TABLES
+    return path.is_file() and not is_hidden and not is_table
 
 
 def _check_readable(path: str | os.PathLike[str]) -> None:
@@ -380,16 +450,21 @@ def _check_readable(path: str | os.PathLike[str]) -> None:
     MultiAspectError
         If the file does not exist, is a directory, or reading it is not permitted.
     """
-    file = os.path.expanduser(os.fspath(path))
+    name = os.fspath(path)
+    file = os.path.expanduser(name)
     if not os.path.exists(file):
-        raise MultiAspectError(f"{os.fspath(path)}: {NO_SUCH_FILE}")
+        raise MultiAspectError(f"{name}: {NO_SUCH_FILE}")
     if os.path.isdir(file):
-        raise MultiAspectError(f"{os.fspath(path)}: expected a run file, got a directory")
+        raise MultiAspectError(f"{name}: expected a run file, got a directory")
     if not os.access(file, os.R_OK):
-        raise MultiAspectError(f"{os.fspath(path)}: cannot be read: no permission")
+        raise MultiAspectError(f"{name}: cannot be read: no permission")
 
 
 def _is_read_once(path: str | os.PathLike[str]) -> bool:
     """Return whether a file can be read only once, such as a pipe or ``<(command)``."""
     file = os.path.expanduser(os.fspath(path))
-    return os.path.exists(file) and not os.path.isfile(file) and not os.path.isdir(file)
+    if not os.path.exists(file):
+        return False
+    is_regular_file = os.path.isfile(file)
+    is_directory = os.path.isdir(file)
+    return not is_regular_file and not is_directory

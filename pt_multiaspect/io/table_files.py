@@ -14,7 +14,7 @@ from ..collection.other_libraries import as_frame, is_saved_index
 from ..collection.run import name_run_in_errors
 from ..errors import MultiAspectError, choices, parameter
 from ..strings.identifiers import identifiers
-from .file_contents import expansion, most_bytes
+from .file_contents import expansion_fault, expansion_limit
 from .trec_lines import lookalike_hint
 
 #: The first bytes of Parquet files.
@@ -56,15 +56,15 @@ def read_parquet(name: str, data: bytes) -> Any:
             "pip install 'pt-multiaspect[parquet]'"
         ) from error
     except MultiAspectError:
-        raise
+        raise  # of a file that expands too much, which is not damaged
     except MemoryError as error:
         raise MultiAspectError(
             f"{name}: there is not enough memory to read the file; split it"
         ) from error
     except Exception as error:  # PyArrow has several classes of errors
-        raise MultiAspectError(
-            f"{name}: a damaged Parquet file: {' '.join(str(error).split())}"
-        ) from error
+        words = str(error).split()  # the text may have several lines
+        reason = " ".join(words)
+        raise MultiAspectError(f"{name}: a damaged Parquet file: {reason}") from error
     # Without the metadata of pandas, which would restore a column as index.
     return table.replace_schema_metadata(None)
 
@@ -82,24 +82,28 @@ def _read_batches(name: str, data: bytes) -> Any:
     import pyarrow.parquet
 
     file = pyarrow.parquet.ParquetFile(io.BytesIO(data), page_checksum_verification=True)
-    most, size = most_bytes(data), 0
+    limit = expansion_limit(data)
+    n_bytes = 0
     batches = []
     for batch in file.iter_batches(_BATCH, use_threads=False):
         batches.append(batch)
-        size += batch.nbytes
-        if size > most:
+        n_bytes += batch.nbytes
+        if n_bytes > limit:
+            fault = expansion_fault(limit)
             raise MultiAspectError(
-                f"{name}: {expansion(most)}, unlike runs and judgments; to read it anyway, give "
+                f"{name}: {fault}, unlike runs and judgments; to read it anyway, give "
                 "the frame that pandas.read_parquet(…) returns"
             )
     table = pyarrow.Table.from_batches(batches, file.schema_arrow)
-    if len(table) != file.metadata.num_rows:
-        raise ValueError(f"expected {file.metadata.num_rows} rows, got {len(table)}")
+    n_expected = file.metadata.num_rows
+    n_rows = len(table)
+    if n_rows != n_expected:
+        raise ValueError(f"expected {n_expected} rows, got {n_rows}")
     return table
 
 
 def run_of_table(name: str, table: Any, others: Sequence[str] = ()) -> Run:
-    """Return the run of a file's table with further columns; the errors name the file."""
+    """Return the run of a table with the columns `others`; errors contain the name of the file."""
     with name_run_in_errors(name):
         run = Run.of(table, others)
     if not len(run):
@@ -110,16 +114,21 @@ def run_of_table(name: str, table: Any, others: Sequence[str] = ()) -> Run:
 
 
 def frame_of_run(name: str, table: Any) -> pd.DataFrame:
-    """Return the run of a table as a frame: qid, docno, score and the other columns."""
+    """Return the run of a table as a frame: qid, docno, rank, score, name and other columns.
+
+    The rank and the name are optional. Errors contain the name of the file.
+    """
     ids_and_scores = (*columns.RUN_QUERY_COLUMNS, *columns.DOCUMENT_COLUMNS, "score")
-    names = [column for column in as_frame(table, name).columns if not is_saved_index(column)]
-    others = [column for column in names if column not in ids_and_scores]
+    others: list[str] = []
+    for column in as_frame(table, name).columns:
+        if column not in ids_and_scores and not is_saved_index(column):
+            others.append(column)
     run = run_of_table(name, table, others)
-    result = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
-    first = [
-        column for column in ("qid", "docno", "rank", "score", "name") if column in result.columns
-    ]
-    return result[[*first, *(column for column in result.columns if column not in first)]]
+    frame = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
+    usual_order = ("qid", "docno", "rank", "score", "name")
+    first_columns = [column for column in usual_order if column in frame.columns]
+    last_columns = [column for column in frame.columns if column not in first_columns]
+    return frame[first_columns + last_columns]
 
 
 def labels_of_table(
@@ -163,94 +172,150 @@ def labels_of_table(
             f"{name}: the file is empty; expected rows with qid, docno and labels"
         )
     rows = pd.DataFrame({"qid": identifiers(query, name), "docno": identifiers(document, name)})
-    label_columns = _label_columns(name, frame, by_aspect)
+    if by_aspect is None:
+        # A query is judged by subtopic if it has several values; other values have no meaning.
+        judged = rows[["qid"]]
+        label_columns = _all_label_columns(name, frame)
+    else:
+        judged = rows[["qid", "docno"]]
+        label_columns = _columns_of_aspects(name, frame, by_aspect)
     for source, column in label_columns.items():
         if by_aspect is not None or columns.is_numeric(frame[source]):
             rows[column] = _read_finite_labels(name, frame[source], rows)
         else:
-            rows[column] = frame[source].to_numpy()
-    keys = ["qid", "docno"]
-    # Subtopics differ within a query; an iteration without meaning is constant.
-    judged = rows[keys[:1] if by_aspect is None else keys]
+            rows[column] = frame[source].to_numpy()  # texts, such as names of grades
+    key = ["qid", "docno"]
     for column in columns.SUBTOPIC_COLUMNS:
-        if column in frame.columns:
-            values = judged.assign(value=frame[column].to_numpy(dtype=object)).drop_duplicates()
-            several = values.duplicated([*judged.columns])
-            if several.any():
-                if one_of_several:
-                    qid, docno, _ = values[several].iloc[0]
-                    raise MultiAspectError(
-                        f"{name}: expected one row for query {qid}, document {docno}, got several "
-                        f"values of {column}. {columns.ALONE_BY_SUBTOPIC}"
-                    )
-                rows[column] = identifiers(frame[column], name)
-                keys.append(column)
-    if rows.duplicated(keys).any():
-        rows = rows.drop_duplicates(ignore_index=True)
-        twice = rows.duplicated(keys)
-        if twice.any():
-            qid, docno = rows.loc[twice, ["qid", "docno"]].iloc[0]
-            raise MultiAspectError(
-                f"{name}: expected one row for query {qid}, document {docno}, got different labels"
-            )
-    return rows
+        if column not in frame.columns:
+            continue
+        repetitions = _repetitions(judged, frame[column])
+        if repetitions.empty:
+            continue
+        if one_of_several:
+            raise _subtopic_error(name, column, repetitions)
+        rows[column] = identifiers(frame[column], name)
+        key.append(column)
+    return _distinct_judgments(name, rows, key)
 
 
-def _label_columns(
-    name: str, frame: pd.DataFrame, by_aspect: Mapping[str, str] | None
-) -> dict[str, str]:
-    """Return the column of the result for each label column of a file; see `labels_of_table`."""
-    if by_aspect is None:
-        added = columns.added_columns(frame.columns)
-        if added:
-            columns.warn_of_added_columns(
-                added, name, f", as in {parameter('aspects', ['relevance', '…'])}"
-            )
-        others = (*columns.NOT_ASPECTS, *added)
-        names = [column for column in frame.columns if column not in others]
-        label_columns = {column: "label" if column == "relevance" else column for column in names}
-        if "score" in names and set(names) <= {"score", "rank"}:
-            raise MultiAspectError(
-                f"{name}: expected label columns, got the columns "
-                f"{choices(frame.columns)}{lookalike_hint('a run')}"
-            )
-    else:
-        is_alone = len(by_aspect) == 1
-        label_columns = {
-            _column_of(name, frame, aspect, is_alone): column
-            for aspect, column in by_aspect.items()
-        }
-    if not label_columns or len(set(label_columns.values())) < len(label_columns):
+def _repetitions(judged: pd.DataFrame, values: pd.Series[Any]) -> pd.DataFrame:
+    """Return the queries or pairs in `judged` that are repeated with another value."""
+    with_values = judged.assign(value=values.to_numpy(dtype=object))
+    distinct = with_values.drop_duplicates()
+    has_earlier_value = distinct.duplicated([*judged.columns])
+    return distinct[has_earlier_value]
+
+
+def _subtopic_error(name: str, column: str, repetitions: pd.DataFrame) -> MultiAspectError:
+    """Return the error for a file on one aspect with several subtopics of a pair."""
+    qid, docno = repetitions[["qid", "docno"]].iloc[0]
+    return MultiAspectError(
+        f"{name}: expected one row for query {qid}, document {docno}, got several values of "
+        f"{column}. {columns.ALONE_BY_SUBTOPIC}"
+    )
+
+
+def _distinct_judgments(name: str, rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
+    """Return each row once; raise an error if rows with the same key have different labels."""
+    if not rows.duplicated(key).any():
+        return rows
+    distinct = rows.drop_duplicates(ignore_index=True)
+    has_other_labels = distinct.duplicated(key)
+    if has_other_labels.any():
+        qid, docno = distinct.loc[has_other_labels, ["qid", "docno"]].iloc[0]
         raise MultiAspectError(
-            f"{name}: expected label columns, at most one of them label or relevance, got the "
-            f"columns {choices(frame.columns)}"
+            f"{name}: expected one row for query {qid}, document {docno}, got different labels"
         )
+    return distinct
+
+
+def _all_label_columns(name: str, frame: pd.DataFrame) -> dict[str, str]:
+    """Return the column of the result for each label column of a file; see `labels_of_table`."""
+    added = columns.added_columns(frame.columns)
+    if added:
+        option = parameter("aspects", ["relevance", "…"])
+        columns.warn_of_added_columns(added, name, f", as in {option}")
+    label_columns: dict[str, str] = {}
+    for column in frame.columns:
+        if column in columns.NOT_ASPECTS or column in added:
+            continue
+        if column == "relevance":
+            label_columns[column] = "label"  # the name in PyTerrier
+        else:
+            label_columns[column] = column
+    looks_like_run = "score" in label_columns and label_columns.keys() <= {"score", "rank"}
+    if looks_like_run:
+        got = choices(frame.columns)
+        hint = lookalike_hint("a run")
+        raise MultiAspectError(f"{name}: expected label columns, got the columns {got}{hint}")
+    _check_label_columns(name, frame, label_columns)
     return label_columns
 
 
-def _column_of(name: str, frame: pd.DataFrame, aspect: str, is_alone: bool) -> str:
-    """Return the column of a file that has the labels of an aspect."""
-    usual = ("label", "relevance") if is_alone or aspect in ("label", "relevance") else ()
-    candidates = [column for column in dict.fromkeys((aspect, *usual)) if column in frame.columns]
-    if not candidates or (len(candidates) > 1 and candidates[0] != aspect):
-        got = choices(candidates or frame.columns)
-        if not candidates and "score" in frame.columns:
-            looks = lookalike_hint("a run")
-        else:
-            looks = ""
+def _columns_of_aspects(
+    name: str, frame: pd.DataFrame, by_aspect: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the column of the result for each column of a file that has an aspect's labels."""
+    is_alone = len(by_aspect) == 1
+    label_columns: dict[str, str] = {}
+    for aspect, column in by_aspect.items():
+        source = _column_of_aspect(name, frame, aspect, is_alone)
+        label_columns[source] = column
+    _check_label_columns(name, frame, label_columns)
+    return label_columns
+
+
+def _check_label_columns(name: str, frame: pd.DataFrame, label_columns: dict[str, str]) -> None:
+    """Raise an error if there are no label columns, or two become one in the result."""
+    n_distinct = len(set(label_columns.values()))
+    if not label_columns or n_distinct < len(label_columns):
+        got = choices(frame.columns)
         raise MultiAspectError(
-            f"{name}: expected one column for the aspect {aspect}, got the columns {got}{looks}"
+            f"{name}: expected label columns, at most one of them label or relevance, got the "
+            f"columns {got}"
         )
-    return str(candidates[0])
+
+
+def _column_of_aspect(name: str, frame: pd.DataFrame, aspect: str, is_alone: bool) -> str:
+    """Return the column of a file that has the labels of an aspect.
+
+    It is called like the aspect or, for relevance and if only one aspect is read (`is_alone`),
+    label or relevance.
+    """
+    if aspect in frame.columns:
+        return aspect
+    usual: list[str] = []
+    if is_alone or aspect in ("label", "relevance"):
+        usual = [column for column in ("label", "relevance") if column in frame.columns]
+    if len(usual) == 1:
+        return usual[0]
+    hint = ""
+    if usual:
+        got = choices(usual)
+    else:
+        got = choices(frame.columns)
+        if "score" in frame.columns:
+            hint = lookalike_hint("a run")
+    raise MultiAspectError(
+        f"{name}: expected one column for the aspect {aspect}, got the columns {got}{hint}"
+    )
 
 
 def _read_finite_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -> Any:
-    values = columns.read_labels(column)
-    faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
-    if len(faulty):
-        qid, docno = rows.iloc[int(faulty[0])][["qid", "docno"]]
+    """Return the labels of a column, NaN where missing; raise an error if one is not finite.
+
+    `rows` has the qid and docno of each label.
+    """
+    labels = columns.read_labels(column)
+    is_given = column.notna().to_numpy()
+    is_no_number = np.isnan(labels) & is_given
+    is_faulty = is_no_number | np.isinf(labels)
+    if is_faulty.any():
+        position = int(np.argmax(is_faulty))
+        label = column.iloc[position]
+        qid, docno = rows[["qid", "docno"]].iloc[position]
         raise MultiAspectError(
             f"{name}: {column.name}: expected a finite number (or a missing value for no "
-            f"judgment), got {column.iloc[int(faulty[0])]} (query {qid}, document {docno})"
+            f"judgment), got {label} (query {qid}, document {docno})"
         )
-    return values
+    return labels

@@ -11,17 +11,32 @@ from ..errors import MultiAspectError, shown
 from .file_contents import Text, as_text, load
 
 #: Elements of a topic with its id and, in this order, with its text.
-_IDS = ("num", "number", "id", "qid", "topic_id", "query_id")
-_TEXTS = ("title", "query", "question", "text", "description", "desc")
+_ID_ELEMENTS = ("num", "number", "id", "qid", "topic_id", "query_id")
+_TEXT_ELEMENTS = ("title", "query", "question", "text", "description", "desc")
 
+#: A topic, such as <topic number="1"><title>…</title></topic>.
 _TOPIC = re.compile(
-    r"<(top|topic|query|question)\b([^>]*)>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE
+    r"""
+    <(top|topic|query|question)\b
+    (?P<attributes>[^>]*)>
+    (?P<content>.*?)
+    </\1\s*>
+    """,
+    re.DOTALL | re.IGNORECASE | re.VERBOSE,
 )
-_ELEMENT = re.compile(r"<(\w+)[^>]*>([^<]*)")
-_ATTRIBUTE = re.compile(r"\b(?:num|number|id|qid)\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
+
+#: An element in a topic, such as <title>…, up to the next one.
+_ELEMENT = re.compile(r"<(?P<name>\w+)[^>]*>(?P<content>[^<]*)")
+
+#: An attribute with the id of a topic, such as number="1".
+_ID_ATTRIBUTE = re.compile(r"\b(?:num|number|id|qid)\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
+
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_UNPARSED = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-#: The words before the content of elements in older topics.
+
+#: Text without markup: <![CDATA[…]]>.
+_UNPARSED = re.compile(r"<!\[CDATA\[(?P<text>.*?)\]\]>", re.DOTALL)
+
+#: The words before the content of elements in older topics, such as "Number: 401".
 _LABEL = re.compile(r"^(?:number|topic|description)\s*:\s*", re.IGNORECASE)
 
 
@@ -39,61 +54,87 @@ def read_topic_texts(path: str | os.PathLike[str]) -> dict[str, str]:
     MultiAspectError
         If the file cannot be read, a topic lacks its id or its text, or a topic has two texts.
     """
-    text = as_text(*load(path))
+    file = load(path)
+    text = as_text(file.name, file.data)
     if text.data.lstrip().startswith(b"<"):
         topics = _trec_topics(text)
     else:
         topics = _tab_separated(text)
     texts: dict[str, str] = {}
     for qid, content in topics:
-        if texts.setdefault(qid, content) != content:
+        first_content = texts.setdefault(qid, content)
+        if content != first_content:
+            first = shown(first_content)
+            second = shown(content)
             raise MultiAspectError(
-                f"{text.name}: expected one text of topic {qid}, got {shown(texts[qid])} and "
-                f"{shown(content)}"
+                f"{text.name}: expected one text of topic {qid}, got {first} and {second}"
             )
     return texts
 
 
 def _tab_separated(text: Text) -> Iterator[tuple[str, str]]:
     """Yield the id and the text of each line; further columns are not read."""
-    for line_number, line, _ in text.lines():
-        fields = line.decode().strip().split("\t")
+    for line in text.lines():
+        content = line.content.decode().strip()
+        fields = content.split("\t")
         if len(fields) == 1:
-            fields = fields[0].split(maxsplit=1)
+            fields = content.split(maxsplit=1)  # at the first blank
         if len(fields) == 1:
+            got = shown(content)
             raise MultiAspectError(
-                f"{text.name}:{line_number}: expected a query id, a tab and the text of the topic, "
-                f"got {shown(fields[0])}"
+                f"{text.name}:{line.number}: expected a query id, a tab and the text of the topic, "
+                f"got {got}"
             )
-        yield fields[0].strip(), " ".join(fields[1].split())
+        qid = fields[0].strip()
+        words = fields[1].split()
+        yield qid, " ".join(words)
 
 
 def _trec_topics(text: Text) -> Iterator[tuple[str, str]]:
     """Yield the id and the text of each topic in markup, whose elements may lack their ends."""
     markup = _COMMENT.sub("", text.data.decode())
-    markup = _UNPARSED.sub(lambda match: html.escape(match[1]), markup)
-    topics = _TOPIC.findall(markup)
+    # Escaped, as < in text without markup does not begin an element.
+    markup = _UNPARSED.sub(lambda unparsed: html.escape(unparsed["text"]), markup)
+    topics = list(_TOPIC.finditer(markup))
     if not topics:
         raise MultiAspectError(
             f"{text.name}: expected topics of TREC (<top> or <topic>), got none; or write a query "
             "id, a tab and the text per line"
         )
-    for number, (_, attributes, content) in enumerate(topics, 1):
-        elements: dict[str, str] = {}
-        for name, raw in _ELEMENT.findall(content):
-            elements.setdefault(name.lower(), _one_line(raw))
-        ids = _ATTRIBUTE.findall(attributes)
-        ids += [elements.get(name, "") for name in _IDS]
-        texts = [elements.get(name, "") for name in _TEXTS]
-        text_before_elements, _, _ = content.partition("<")
-        texts.append(_one_line(text_before_elements))
-        qid = _first_filled(ids)
-        title = _first_filled(texts)
+    for number, topic in enumerate(topics, 1):
+        elements = _first_elements(topic["content"])
+        qid = _id_of_topic(topic["attributes"], elements)
         if not qid:
             raise _missing_element(text.name, "an id, such as <num>", number)
-        if not title:
+        topic_text = _text_of_topic(topic["content"], elements)
+        if not topic_text:
             raise _missing_element(text.name, "a text, such as <title>", number)
-        yield qid, title
+        yield qid, topic_text
+
+
+def _first_elements(topic: str) -> dict[str, str]:
+    """Return the content of the first element of each name in a topic, by name in lower case."""
+    elements: dict[str, str] = {}
+    for element in _ELEMENT.finditer(topic):
+        name = element["name"].lower()
+        elements.setdefault(name, _one_line(element["content"]))
+    return elements
+
+
+def _id_of_topic(attributes: str, elements: dict[str, str]) -> str:
+    """Return the id of a topic from an attribute, or else from an element; empty if it has none."""
+    ids = _ID_ATTRIBUTE.findall(attributes)
+    ids += [elements.get(name, "") for name in _ID_ELEMENTS]
+    return _first_filled(ids)
+
+
+def _text_of_topic(topic: str, elements: dict[str, str]) -> str:
+    """Return the title or another text of a topic; empty if it has none."""
+    texts = [elements.get(name, "") for name in _TEXT_ELEMENTS]
+    # A topic without such elements may itself be the text: <query id="1">…</query>.
+    text_before_elements, _, _ = topic.partition("<")
+    texts.append(_one_line(text_before_elements))
+    return _first_filled(texts)
 
 
 def _first_filled(texts: list[str]) -> str:
@@ -105,6 +146,7 @@ def _first_filled(texts: list[str]) -> str:
 
 
 def _missing_element(name: str, element: str, topic_number: int) -> MultiAspectError:
+    """Return the error for a topic of the file `name` without an element, its id or text."""
     return MultiAspectError(
         f"{name}: expected {element} in each topic, got none in topic {topic_number}"
     )
@@ -113,4 +155,5 @@ def _missing_element(name: str, element: str, topic_number: int) -> MultiAspectE
 def _one_line(raw: str) -> str:
     """Return the content of an element without its label, in one line."""
     words = html.unescape(raw).split()
-    return _LABEL.sub("", " ".join(words))
+    content = " ".join(words)
+    return _LABEL.sub("", content)

@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from .._cached import cached_property
-from .._typing import Floats
+from .._typing import Bools, Floats, Ints
 from ..collection import Run
 from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS
 from ..collection.other_libraries import as_frame, is_frame, refuse_splits
@@ -37,7 +37,7 @@ from .delimited_files import (
     read_plain_run,
     read_run_table,
 )
-from .file_contents import Source, Text, as_text, load
+from .file_contents import Line, Source, Text, as_text, load
 from .json_files import (
     Predictions,
     is_json,
@@ -54,10 +54,11 @@ from .trec_lines import (
     WHOLE_NUMBER,
     Columns,
     LineFormat,
+    Lookalike,
+    NumberField,
     excerpt,
     is_line,
     is_whole,
-    no_remedy,
     read_lines,
 )
 
@@ -144,39 +145,16 @@ def read_qrels(
     if isinstance(source, Mapping):
         refuse_splits(source, "qrels", "judgments")
         if aspects is not None:
+            names = choices(source)
             raise MultiAspectError(
                 "aspects: expected None with a mapping, whose keys name the label columns "
-                f"({choices(source)}); aspects= is for single files"
+                f"({names}); aspects= is for single files"
             )
-        columns = _label_columns(source)
-        files = [
-            _read_labels(source[aspect], {aspect: columns[aspect]}, one_of_several=True)
-            for aspect in columns
-        ]
-        if check:
-            _check_files(
-                [_AspectFile(aspect, *file) for aspect, file in zip(columns, files, strict=True)]
-            )
-        frames = [frame for _, frame in files]
-    elif isinstance(source, list | tuple):
-        raise _several_files_error({"relevance": "qrels.txt", "credibility": "credibility.txt"})
-    elif isinstance(source, str | Path) and _may_be_file(aspects):
-        second = str(aspects)
-        name = re.split(r"\W", Path(second).name)[0]
-        if name in ("", "relevance"):
-            name = "credibility"
-        raise _several_files_error({"relevance": str(source), name: second})
+        qrels = _read_aspect_files(source, check)
     else:
-        columns = _label_columns(["relevance"] if aspects is None else aspects)
-        frames = [_read_labels(source, columns, as_it_is=aspects is None)[1]]
-    if len(frames) == 1:
-        qrels = frames[0]
-    else:
-        qrels = _join(frames)
-    for column in qrels.columns[2:]:
-        labels = qrels[column].to_numpy()
-        if labels.dtype == np.float64 and np.all(is_whole(labels)):
-            qrels[column] = labels.astype(np.int64)
+        _refuse_several_files(source, aspects)
+        qrels = _read_single_file(source, aspects)
+    _convert_whole_labels(qrels)
     return qrels
 
 
@@ -254,28 +232,38 @@ def read_run(source: Source) -> pd.DataFrame:
     0  q1    d7    2.0
     1  q1    d3    0.5
     """
-    file = _RunFile(*_load(source))
+    file = _open_run(source)
     rows = file.read_rows()
     if (rows["qid"] == rows["docno"]).any():
-        warn_of_identical_ids(file.name, Run.of(rows), file.is_mteb)
+        run = Run.of(rows)
+        warn_of_identical_ids(file.name, run, file.is_mteb)
     return rows
 
 
 def load_run(source: Source) -> Run:
     """Read a run like `read_run`, for the join with judgments."""
-    file = _RunFile(*_load(source))
+    file = _open_run(source)
     run = file.load()
     warn_of_identical_ids(file.name, run, file.is_mteb)
     return run
 
 
+class _Loaded(NamedTuple):
+    """A file or a frame: either its content or its table."""
+
+    name: str
+    #: The content of a file without a table; else empty.
+    data: bytes
+    #: The table of a Parquet file or of rows in JSON, or the frame; else None.
+    table: Any
+
+
 @dataclass(frozen=True, eq=False)
 class _RunFile:
-    """The content of a run file, or a frame."""
+    """The content of a run file, or a frame; see `_Loaded`."""
 
     name: str
     data: bytes
-    #: The table of a Parquet file or of rows in JSON, or the frame; else None.
     table: Any
 
     @cached_property
@@ -288,142 +276,231 @@ class _RunFile:
         """Whether the file has predictions of MTEB."""
         return is_json(self.data) and self.predictions.is_mteb
 
-    def _split(self) -> tuple[str | None, Text]:
-        """Return the metadata of a text file, and its text without comments at the beginning."""
-        metadata, text = split_metadata(as_text(self.name, self.data))
-        table = skip_leading_comments(text)
-        return metadata, text if find_separator(table) is None else table
-
     def read_rows(self) -> pd.DataFrame:
-        """Return all columns, for `read_run`."""
+        """Return all columns of the run, for `read_run`."""
         if self.table is not None:
             return frame_of_run(self.name, self.table)
         if is_json(self.data):
-            run, _, model = self.predictions
-            rows = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
-            if model:
-                return rows.assign(name=model)
-            return rows
-        metadata, text = self._split()
+            return self._read_json()
+        metadata, text = self._split_metadata()
         separator = find_separator(text)
         if separator is None:
-            rows = _read_run_lines(text).frame().astype({"rank": np.int64})
-            order = ("qid", "docno", "rank", "score", "name")
-            rows = rows[[column for column in order if column in rows.columns]]
+            rows = _frame_of_lines(text)
         else:
-            rows = frame_of_run(text.name, read_run_table(text, separator))
-            if "rank" in rows.columns:
-                warn_of_ranks(text.name, Run.of(rows), rows["rank"].to_numpy(dtype=np.float64))
+            rows = _frame_of_text_table(text, separator)
         if metadata is not None:
             rows.attrs["ir_metadata"] = metadata
         return rows
 
+    def _read_json(self) -> pd.DataFrame:
+        """Return qid, docno and score of a JSON file, and the model as name if it has one."""
+        run = self.predictions.run
+        rows = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
+        model = self.predictions.model
+        if model:
+            rows["name"] = model
+        return rows
+
+    def _split_metadata(self) -> tuple[str | None, Text]:
+        """Return the ir_metadata of a text file (None without any), and the text that follows.
+
+        Comments before the header of a table are left out. Those among TREC lines stay, as they are
+        checked with the lines.
+        """
+        content = as_text(self.name, self.data)
+        metadata, text = split_metadata(content)
+        without_comments = skip_leading_comments(text)
+        is_table = find_separator(without_comments) is not None
+        if is_table:
+            return metadata, without_comments
+        return metadata, text
+
     def load(self) -> Run:
-        """Return what the join with judgments requires, for `load_run`."""
+        """Return the queries, documents and scores of the run, for `load_run`."""
         if self.table is not None:
             return run_of_table(self.name, self.table)
         if is_json(self.data):
             return self.predictions.run
-        _, text = self._split()
+        _, text = self._split_metadata()
         separator = find_separator(text)
         if separator is None:
-            return _run_of_columns(_read_run_lines(text, ("qid", "docno")))
-        columns = read_plain_run(text, separator)
-        if columns is None:
+            columns = _read_run_lines(text, ("qid", "docno"))
+            return _run_from_columns(columns)
+        plain_columns = read_plain_run(text, separator)
+        if plain_columns is None:
+            # Quotes, for example, need the slower reader of all columns.
             return Run.of(self.read_rows())
-        run = _run_of_columns(columns)
-        if "rank" in columns.numbers:
-            warn_of_ranks(text.name, run, columns.numbers["rank"])
+        run = _run_from_columns(plain_columns)
+        if "rank" in plain_columns.numbers:
+            warn_of_ranks(text.name, run, plain_columns.numbers["rank"])
         return run
 
 
-def _run_of_columns(columns: Columns) -> Run:
-    """Return the run of lines."""
-    query, qids = columns.codes["qid"]
-    return Run(qids, query, columns.docnos, columns.numbers["score"])
+def _open_run(source: Source) -> _RunFile:
+    """Return the file or frame of a run, loaded but not yet read as a run."""
+    loaded = _load(source)
+    return _RunFile(loaded.name, loaded.data, loaded.table)
 
 
-def _load(source: Source | Any) -> tuple[str, bytes, Any]:
-    """Return the name of a file or a frame, the content of a file, and the table if it has one."""
+def _load(source: Source | Any) -> _Loaded:
+    """Return a frame, the table of a Parquet file or of JSON rows, or the content of other files."""
     if isinstance(source, Mapping):
         refuse_splits(source, "run", "a run")
     if is_frame(source):
         name = type(source).__name__
-        return name, b"", as_frame(source, name)
+        frame = as_frame(source, name)
+        return _Loaded(name, b"", frame)
     name, data = load(source)
     if is_json(data):
         table = read_json_rows(as_text(name, data))
     else:
         table = read_parquet(name, data)
-    return name, b"" if table is not None else data, table
+    if table is not None:
+        return _Loaded(name, b"", table)
+    return _Loaded(name, data, None)
+
+
+def _frame_of_lines(text: Text) -> pd.DataFrame:
+    """Return the TREC lines of a run as a frame: qid, docno, rank, score and, if any, name."""
+    rows = _read_run_lines(text).frame()
+    rows["rank"] = rows["rank"].astype(np.int64)
+    columns = ["qid", "docno", "rank", "score"]
+    # Lines `qid docno rank` have no tag.
+    if "name" in rows.columns:
+        columns.append("name")
+    return rows[columns]
+
+
+def _frame_of_text_table(text: Text, separator: str) -> pd.DataFrame:
+    """Return the run of a table in text, with all columns; warn if ranks contradict scores."""
+    table = read_run_table(text, separator)
+    rows = frame_of_run(text.name, table)
+    if "rank" in rows.columns:
+        rank = rows["rank"].to_numpy(dtype=np.float64)
+        warn_of_ranks(text.name, Run.of(rows), rank)
+    return rows
+
+
+def _run_from_columns(columns: Columns) -> Run:
+    """Return the run of the columns that were read from lines."""
+    topics = columns.identifiers["qid"]
+    score = columns.numbers["score"]
+    return Run(topics.distinct, topics.codes, columns.docnos, score)
 
 
 def _read_run_lines(text: Text, ids: Collection[str] | None = None) -> Columns:
     """Read the lines of a run; see `read_lines` for `ids`."""
-    if _first_width(text) == len(_RANKING.fields):
+    may_be_ranking = _count_fields(text) == len(_RANKING.fields)
+    if may_be_ranking:
         ranking = _read_ranking(skip_comments(text, _RANKING))
         if ranking is not None:
             return ranking
-    text = skip_comments(text, _RUN)
-    columns = read_lines(text, _RUN, ids)
-    warn_of_ranks(text.name, _run_of_columns(columns), columns.numbers["rank"])
+    rows = skip_comments(text, _RUN)
+    columns = read_lines(rows, _RUN, ids)
+    run = _run_from_columns(columns)
+    warn_of_ranks(text.name, run, columns.numbers["rank"])
     return columns
 
 
-def _first_width(text: Text) -> int:
+def _count_fields(text: Text) -> int:
     """Return the number of fields of the first line that is neither blank nor a comment."""
+    # Line by line, as only the beginning of the file is needed.
     for start, end in text.blocks(1):
-        for *_, fields in text.lines(start, end):
-            if not fields[0].startswith(b"#"):
-                return len(fields)
+        for line in text.lines(start, end):
+            is_comment = line.fields[0].startswith(b"#")
+            if not is_comment:
+                return len(line.fields)
     return 0
 
 
 def _read_ranking(text: Text) -> Columns | None:
-    """Read lines of ranks; None if malformed, or no ranks of each topic from 0 or 1."""
+    """Read lines ``qid docno rank``; None if malformed, or if they are not the ranks of topics.
+
+    The score is -rank.
+    """
     try:
         columns = read_lines(text, _RANKING)
     except MultiAspectError:
         return None
-    query, rank = columns.codes["qid"][0], columns.numbers["rank"]
-    order = np.lexsort((rank, query))
-    is_first = np.diff(query[order], prepend=-1) != 0
-    step = np.diff(rank[order], prepend=0)
-    if not np.where(is_first, np.isin(rank[order], (0, 1)), step == 1).all():
+    query = columns.identifiers["qid"].codes
+    rank = columns.numbers["rank"]
+    if not _are_consecutive_ranks(query, rank):
         return None
-    return replace(columns, numbers={"rank": rank, "score": 0.0 - rank})
+    score = 0.0 - rank  # not -rank, which is -0.0 for rank 0
+    return replace(columns, numbers={"rank": rank, "score": score})
 
 
-#: Minimum number of rows to conclude that ranks contradict scores (smaller runs are examples), and
-#: the fraction of these that do: ranks of another ranking contradict about half of the scores.
-_MIN_ROWS, _CONTRADICTORY = 10, 0.75
+def _are_consecutive_ranks(query: Ints, rank: Floats) -> bool:
+    """Return whether the ranks of each query are 0, 1, 2, … or 1, 2, 3, …, in any order of rows.
+
+    Both arrays have one element per row; queries are codes from 0.
+    """
+    order = np.lexsort((rank, query))
+    sorted_query = query[order]
+    sorted_rank = rank[order]
+    # The code -1 before the first row is no query, so that the first row starts one.
+    starts_query = np.diff(sorted_query, prepend=-1) != 0
+    first_ranks = sorted_rank[starts_query]
+    is_next_rank = np.diff(sorted_rank, prepend=0) == 1
+    all_start_at_0_or_1 = np.isin(first_ranks, (0, 1)).all()
+    all_others_follow = is_next_rank[~starts_query].all()
+    return bool(all_start_at_0_or_1 and all_others_follow)
+
+
+#: Minimum number of rows to conclude that ranks contradict scores; smaller runs are examples.
+_MIN_ROWS = 10
+
+#: Minimum fraction of rows whose ranks contradict their scores for a warning. Ranks of another
+#: ranking contradict about half of the scores.
+_CONTRADICTORY = 0.75
 
 
 def warn_of_ranks(name: str, run: Run, rank: Floats) -> None:
-    """Warn if ranks contradict scores in most rows whose rank differs from the row before."""
-    query, score = run.query, run.score
-    differs = np.flatnonzero((query[1:] == query[:-1]) & (rank[1:] != rank[:-1])) + 1
-    is_after, is_above = rank[differs] > rank[differs - 1], score[differs] > score[differs - 1]
-    contradicts = (score[differs] != score[differs - 1]) & (is_after == is_above)
-    n_rows = int(contradicts.sum())
-    if len(differs) >= _MIN_ROWS and n_rows >= _CONTRADICTORY * len(differs):
-        row = differs[np.argmax(contradicts)]
-        pair = f"query {run.qids[query[row]]}, document {run.docnos.take([row]).decode()[0]}"
-        warn_of_run(
-            f"ranks contradict scores in {n_rows} of {len(differs)} rows, such as that of {pair}",
-            "The order is by descending score, as in trec_eval; if the ranks are right, replace "
-            "the scores, for instance by -rank",
-            run=name,
-            key=f"{name} {n_rows} {len(differs)}",
-            group="ranks and scores",
-        )
+    """Warn if the ranks of a run contradict its scores in most rows; `rank` has one per row.
+
+    A row is compared with the row before it if both are of one query and differ in rank.
+    """
+    is_same_query = run.query[1:] == run.query[:-1]
+    has_other_rank = rank[1:] != rank[:-1]
+    # Position i of these masks compares rows i and i + 1: `rows` has the later ones.
+    rows = np.flatnonzero(is_same_query & has_other_rank) + 1
+    contradicts = _contradicts_score(rank, run.score, rows)
+    n_rows = len(rows)
+    n_contradictory = int(contradicts.sum())
+    if n_rows < _MIN_ROWS or n_contradictory < _CONTRADICTORY * n_rows:
+        return
+    example = rows[np.argmax(contradicts)]
+    qid = run.qids[run.query[example]]
+    docno = run.docnos.take([example]).decode()[0]
+    warn_of_run(
+        f"ranks contradict scores in {n_contradictory} of {n_rows} rows, such as that of query "
+        f"{qid}, document {docno}",
+        "The order is by descending score, as in trec_eval; if the ranks are right, replace "
+        "the scores, for instance by -rank",
+        run=name,
+        key=f"{name} {n_contradictory} {n_rows}",
+        group="ranks and scores",
+    )
+
+
+def _contradicts_score(rank: Floats, score: Floats, rows: Ints) -> Bools:
+    """Return a mask of `rows`: rank and score both rise, or both fall, from the row before."""
+    rows_before = rows - 1
+    rank_rises = rank[rows] > rank[rows_before]
+    score_rises = score[rows] > score[rows_before]
+    score_differs = score[rows] != score[rows_before]
+    has_same_direction = rank_rises == score_rises
+    contradicts: Bools = score_differs & has_same_direction
+    return contradicts
 
 
 def _run_remedy(fields: Sequence[bytes]) -> str:
     """Return the remedy for a line of a run with a wrong number of fields, if one is known."""
     if len(fields) == len(_RANKING.fields):
         return "; with three fields, the last one is a rank, counted from 0 or 1 in each query"
-    if is_line([*fields, b"tag"], _RUN):
+    with_tag = [*fields, b"tag"]
+    lacks_only_the_tag = is_line(with_tag, _RUN)
+    if lacks_only_the_tag:
         return "; add the tag, a name of the run, to each line"
     return ""
 
@@ -436,7 +513,7 @@ _RUN = LineFormat(
         4: ("score", SCORE),
     },
     remedy=_run_remedy,
-    lookalike=(4, "qrels"),
+    lookalike=Lookalike(n_fields=4, kind="qrels"),
 )
 
 
@@ -448,39 +525,106 @@ _RANKING = LineFormat(
 )
 
 
+def _read_aspect_files(sources: Mapping[str, Source], check: bool) -> pd.DataFrame:
+    """Read one file per aspect into one frame; `check` is whether to compare the files."""
+    files: list[_AspectFile] = []
+    for aspect, column in _label_columns(sources).items():
+        name, frame = _read_labels(sources[aspect], {aspect: column}, one_of_several=True)
+        files.append(_AspectFile(aspect, name, frame))
+    if check:
+        _check_files(files)
+    if len(files) == 1:
+        return files[0].frame
+    return _join([file.frame for file in files])
+
+
+def _read_single_file(source: Source, aspects: Sequence[str] | None) -> pd.DataFrame:
+    """Read a file with a label column for each aspect; without aspects, all columns of tables."""
+    if aspects is None:
+        columns = _label_columns(["relevance"])
+        _, qrels = _read_labels(source, columns, keep_all_columns=True)
+    else:
+        columns = _label_columns(aspects)
+        _, qrels = _read_labels(source, columns)
+    return qrels
+
+
+def _convert_whole_labels(qrels: pd.DataFrame) -> None:
+    """Convert label columns in place to int64 if all their labels are whole numbers."""
+    label_columns = qrels.columns[2:]  # after qid and docno
+    for column in label_columns:
+        labels = qrels[column].to_numpy()
+        if labels.dtype != np.float64:
+            continue
+        # A missing label, NaN, is not whole.
+        are_whole = is_whole(labels).all()
+        if are_whole:
+            qrels[column] = labels.astype(np.int64)
+
+
 def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
     """Return the column of each aspect; raise an error if a name is invalid."""
-    if isinstance(aspects, str) or not isinstance(aspects, Iterable):
-        if isinstance(aspects, str):
-            example = f"; write aspects=[{aspects!r}]"
-        else:
-            example = ""
-        raise MultiAspectError(f"aspects: expected a list of names, got {shown(aspects)}{example}")
+    _check_is_list(aspects)
     columns: dict[str, str] = {}
+    aspect_of: dict[str, str] = {}
     for aspect in aspects:
-        if not isinstance(aspect, str) or not aspect.strip():
-            raise MultiAspectError(f"aspects: expected non-empty strings as names, got {aspect!r}")
-        if aspect in NOT_ASPECTS:
+        _check_name(aspect)
+        if aspect == "relevance":
+            column = "label"  # the name in PyTerrier
+        else:
+            column = aspect
+        if column in aspect_of:
             raise MultiAspectError(
-                f"aspects: expected names other than {choices(NOT_ASPECTS)}, which are not labels, "
-                f"got {aspect!r}"
-            )
-        column = "label" if aspect == "relevance" else aspect
-        if column in columns.values():
-            first = next(name for name, taken in columns.items() if taken == column)
-            raise MultiAspectError(
-                f"aspects: expected distinct aspects, got {first!r} and {aspect!r}, "
+                f"aspects: expected distinct aspects, got {aspect_of[column]!r} and {aspect!r}, "
                 f"which are both the column {column!r}"
             )
         columns[aspect] = column
+        aspect_of[column] = aspect
     refuse_none(columns, "name, such as 'relevance'", "aspects")
     return columns
+
+
+def _check_is_list(aspects: object) -> None:
+    """Raise an error unless aspects are a list or another iterable, but not one string."""
+    if isinstance(aspects, str):
+        got = shown(aspects)
+        raise MultiAspectError(
+            f"aspects: expected a list of names, got {got}; write aspects=[{aspects!r}]"
+        )
+    if not isinstance(aspects, Iterable):
+        got = shown(aspects)
+        raise MultiAspectError(f"aspects: expected a list of names, got {got}")
+
+
+def _check_name(aspect: object) -> None:
+    """Raise an error for an aspect that is no string, is empty, or is a column of ids."""
+    if not isinstance(aspect, str) or not aspect.strip():
+        raise MultiAspectError(f"aspects: expected non-empty strings as names, got {aspect!r}")
+    if aspect in NOT_ASPECTS:
+        names = choices(NOT_ASPECTS)
+        raise MultiAspectError(
+            f"aspects: expected names other than {names}, which are not labels, got {aspect!r}"
+        )
+
+
+def _refuse_several_files(source: object, aspects: object) -> None:
+    """Raise an error for qrels given as a list of files, or as two files in a row."""
+    if isinstance(source, list | tuple):
+        raise _several_files_error({"relevance": "qrels.txt", "credibility": "credibility.txt"})
+    if isinstance(source, str | Path) and _may_be_file(aspects):
+        second_file = str(aspects)
+        # The first word of the file's name, such as credibility of credibility.txt.
+        aspect = re.split(r"\W", Path(second_file).name)[0]
+        if aspect in ("", "relevance"):
+            aspect = "credibility"
+        raise _several_files_error({"relevance": str(source), aspect: second_file})
 
 
 def _may_be_file(aspects: object) -> bool:
     """Return whether the second argument of `read_qrels` is a file rather than an aspect."""
     if isinstance(aspects, str):
-        return os.path.exists(aspects) or Path(aspects).suffix != "" or "/" in aspects
+        has_suffix = Path(aspects).suffix != ""
+        return has_suffix or "/" in aspects or os.path.exists(aspects)
     return isinstance(aspects, Path)
 
 
@@ -492,20 +636,23 @@ def _several_files_error(named: Mapping[str, str]) -> MultiAspectError:
     )
 
 
-#: Minimum fraction of common pairs; with fewer, two files are unlikely to judge the same pool.
-_MOST_PAIRS = 0.95
-
-
 @dataclass(frozen=True, eq=False)
 class _AspectFile:
     """The judgments of one file on one aspect."""
 
     aspect: str
     name: str
+    #: The columns qid, docno and the labels.
     frame: pd.DataFrame
 
     def __str__(self) -> str:
         return f"{self.name} ({self.aspect})"
+
+    @property
+    def labels(self) -> Floats:
+        """The label of each row, NaN where it is missing."""
+        labels: Floats = self.frame.iloc[:, 2].to_numpy()
+        return labels
 
     @property
     def judged(self) -> pd.DataFrame:
@@ -513,27 +660,30 @@ class _AspectFile:
         return self.frame[self.frame.iloc[:, 2].notna()]
 
     def samples(self, columns: Sequence[str]) -> str:
-        """Return the first ids of the file."""
-        rows = self.judged[list(columns)].drop_duplicates().head(3)
-        samples = choices("/".join(row) for row in rows.itertuples(index=False))
-        if len(rows) == 3:
-            samples += " …"
+        """Return the first three ids of the file, such as ``q1/d1``, for an error."""
+        ids = self.judged[list(columns)].drop_duplicates().head(3)
+        samples = choices("/".join(row) for row in ids.itertuples(index=False))
+        if len(ids) == 3:
+            return f"{samples} …"
         return samples
 
 
 def _check_files(files: Sequence[_AspectFile]) -> None:
-    """Raise an error if files have no pair in common with relevance, or else with the first.
+    """Compare each file with that of relevance, or else with the first one.
 
-    Warn if many pairs differ.
-
-    Also warn if two files have the same labels.
+    Raise an error if two files have no pair in common. Warn if many pairs differ, or if any two
+    files have the same labels.
     """
-    first = next((file for file in files if file.aspect in ("relevance", "label")), files[0])
+    reference = files[0]
     for file in files:
-        if file is not first:
-            _check_common(first, file)
-    for pair in combinations(files, 2):
-        _warn_of_copy(*pair)
+        if file.aspect in ("relevance", "label"):
+            reference = file
+            break
+    for file in files:
+        if file is not reference:
+            _check_common(reference, file)
+    for first, second in combinations(files, 2):
+        _warn_of_copy(first, second)
 
 
 #: Minimum number of judgments to conclude that a file is a copy, as in `describe`; short files
@@ -542,55 +692,90 @@ _MIN_LABELS = 10
 
 
 def _warn_of_copy(first: _AspectFile, second: _AspectFile) -> None:
-    labels, others = (file.frame.iloc[:, 2].to_numpy() for file in (first, second))
-    is_short = len(labels) < _MIN_LABELS or len(np.unique(labels)) == 1
-    if is_short or not np.array_equal(labels, others, equal_nan=True):
+    """Warn if two files have the same pairs with the same labels."""
+    labels = first.labels
+    # Short files, and those with one grade only, may agree by chance.
+    is_short = len(labels) < _MIN_LABELS
+    if is_short or len(np.unique(labels)) == 1:
         return
-    if all(first.frame[column].equals(second.frame[column]) for column in ("qid", "docno")):
+    has_same_labels = np.array_equal(labels, second.labels, equal_nan=True)
+    if not has_same_labels:
+        return
+    has_same_queries = first.frame["qid"].equals(second.frame["qid"])
+    if has_same_queries and first.frame["docno"].equals(second.frame["docno"]):
+        option = parameter("check", False)
         warn_once(
             f"{first} and {second} have the same labels; one may be a copy. Give each aspect the "
-            f"file that judges it, or disable the check with {parameter('check', False)}"
+            f"file that judges it, or disable the check with {option}"
         )
 
 
 def _check_common(first: _AspectFile, second: _AspectFile) -> None:
-    rows = pd.concat([file.judged[["qid", "docno"]] for file in (first, second)], ignore_index=True)
-    queries, pairs = _codes(rows)
-    size = len(first.judged)
-    for codes, columns, what in (
-        (queries, ["qid"], "query"),
-        (pairs, ["qid", "docno"], "(query, document) pair"),
-    ):
-        if not np.isin(codes[size:], codes[:size]).any():
-            raise MultiAspectError(
-                f"{first} and {second} have no {what} in common: {first.samples(columns)} against "
-                f"{second.samples(columns)}. Check that the files belong to the same collection "
-                f"and use the same ids, or read them anyway with {parameter('check', False)}"
-            )
-    labels = first.judged.iloc[:, 2].to_numpy()
-    distinct = np.unique(np.maximum(labels, 0))
-    # A file of positive documents only has a single label, which is above the lowest grade.
-    if len(distinct) > 1:
-        lowest = distinct[0]
-    else:
-        lowest = 0.0
-    mine, others = pairs[:size], pairs[size:]
-    for common, judge, whose, aspect in (
-        (
-            np.isin(mine[labels > lowest], others),
-            second,
-            f"above the lowest grade of {first}",
-            second,
-        ),
-        (np.isin(others, mine), first, f"of {second}", first),
-    ):
-        if len(common) and common.mean() < _MOST_PAIRS:
-            warn_once(
-                f"{judge} judges only {int(common.sum())} of the {len(common)} pairs "
-                f"({common.mean():.0%}) {whose}; the others are evaluated as the lowest grade of "
-                f"{aspect.aspect}. Check that the files belong to the same collection and use the "
-                f"same ids, or disable the check with {parameter('check', False)}"
-            )
+    """Raise an error if two files have no query or pair in common; warn if many pairs differ."""
+    first_judged = first.judged
+    n_first = len(first_judged)
+    # Coded together, so that equal ids have the same code in both files.
+    ids = [first_judged[["qid", "docno"]], second.judged[["qid", "docno"]]]
+    codes = _code_pairs(pd.concat(ids, ignore_index=True))
+    first_queries, second_queries = np.split(codes.query, [n_first])
+    first_pairs, second_pairs = np.split(codes.pair, [n_first])
+    if not np.isin(second_queries, first_queries).any():
+        raise _nothing_common_error(first, second, ["qid"], "query")
+    second_is_common = np.isin(second_pairs, first_pairs)
+    if not second_is_common.any():
+        raise _nothing_common_error(first, second, ["qid", "docno"], "(query, document) pair")
+    # Many files judge further aspects of relevant documents only, so only these are compared.
+    labels = first_judged.iloc[:, 2].to_numpy()
+    positive_pairs = first_pairs[labels > _lowest_grade(labels)]
+    positive_is_common = np.isin(positive_pairs, second_pairs)
+    _warn_of_unjudged_pairs(second, positive_is_common, f"above the lowest grade of {first}")
+    _warn_of_unjudged_pairs(first, second_is_common, f"of {second}")
+
+
+def _nothing_common_error(
+    first: _AspectFile, second: _AspectFile, columns: Sequence[str], what: str
+) -> MultiAspectError:
+    """Return the error for two files whose ids in `columns`, called `what`, all differ."""
+    first_ids = first.samples(columns)
+    second_ids = second.samples(columns)
+    option = parameter("check", False)
+    return MultiAspectError(
+        f"{first} and {second} have no {what} in common: {first_ids} against "
+        f"{second_ids}. Check that the files belong to the same collection "
+        f"and use the same ids, or read them anyway with {option}"
+    )
+
+
+def _lowest_grade(labels: Floats) -> float:
+    """Return the lowest of the labels, where negative ones count as 0."""
+    grades = np.unique(np.maximum(labels, 0))
+    # A file of positive documents only has a single grade, which is not the lowest one.
+    if len(grades) == 1:
+        return 0.0
+    return float(grades[0])
+
+
+#: Minimum fraction of common pairs; with fewer, two files are unlikely to judge the same pool.
+_MOST_PAIRS = 0.95
+
+
+def _warn_of_unjudged_pairs(judge: _AspectFile, is_judged: Bools, which_pairs: str) -> None:
+    """Warn if a file lacks many pairs of another; `is_judged` has one element per pair of that."""
+    n_pairs = len(is_judged)
+    if n_pairs == 0:
+        return
+    fraction = is_judged.mean()
+    if fraction >= _MOST_PAIRS:
+        return
+    n_judged = int(is_judged.sum())
+    percentage = f"{fraction:.0%}"
+    option = parameter("check", False)
+    warn_once(
+        f"{judge} judges only {n_judged} of the {n_pairs} pairs "
+        f"({percentage}) {which_pairs}; the others are evaluated as the lowest grade of "
+        f"{judge.aspect}. Check that the files belong to the same collection and use the "
+        f"same ids, or disable the check with {option}"
+    )
 
 
 _QRELS = LineFormat(
@@ -613,14 +798,16 @@ _PRELS = LineFormat(
 
 def _qrels_remedy(fields: Sequence[bytes]) -> str:
     """Return the remedy for a line of qrels with a wrong number of fields, if one is known."""
-    if len(fields) > 1:
-        second = fields[1]
-    else:
-        second = b""
-    if len(fields) == 3 and is_line([fields[0], b"0", *fields[1:]], _QRELS):
+    if len(fields) == 1:
+        return ""
+    query, second, *others = fields
+    with_iteration = [query, b"0", second, *others]
+    if len(fields) == 3 and is_line(with_iteration, _QRELS):
         return "; the second field is missing: write a 0 there"
-    if is_line([*fields, b"tag"], _RUN) and second.upper() == b"Q0":
+    with_tag = [*fields, b"tag"]
+    if second.upper() == b"Q0" and is_line(with_tag, _RUN):
         return "; this looks like a run without its last field, the tag, not qrels"
+    # The second field of sampled judgments is a document, that of qrels often a number.
     if is_line(fields, _PRELS) and not second.isdigit():
         return (
             f"; this looks like sampled judgments (`{_PRELS}`), whose probabilities no measure "
@@ -635,123 +822,200 @@ def _qrels_remedy(fields: Sequence[bytes]) -> str:
 def _name_columns() -> str:
     """Return the remedy for a file with more label columns than aspects."""
     if in_shell():
-        return (
-            f"; name the label columns of one file, as in {parameter('qrels')} "
-            "relevance,credibility=FILE"
-        )
+        option = parameter("qrels")
+        return f"; name the label columns of one file, as in {option} relevance,credibility=FILE"
     return "; name the label columns of one file by aspects=[…]"
+
+
+def _qrels_layout(aspects: Collection[str]) -> LineFormat:
+    """Return the format of lines with one label per aspect, from left to right."""
+    numbers: dict[int, tuple[str, NumberField]] = {}
+    position = len(_QRELS.ids)  # labels follow the identifiers
+    for aspect in aspects:
+        numbers[position] = (aspect, LABEL)
+        position += 1
+    if len(aspects) > 1:
+        fields = ("qid", "iteration", "docno", *aspects)
+        return LineFormat(fields, _QRELS.ids, numbers)
+    looks_like_run = Lookalike(n_fields=6, kind="a run")
+    return LineFormat(_QRELS.fields, _QRELS.ids, numbers, _qrels_remedy, looks_like_run)
 
 
 def _read_labels(
     source: Source,
     columns: Mapping[str, str],
     *,
-    as_it_is: bool = False,
+    keep_all_columns: bool = False,
     one_of_several: bool = False,
 ) -> tuple[str, pd.DataFrame]:
-    """Read the name and the rows of a file with a label column for each aspect; labels are float64.
+    """Return the name of a file and its judgments: qid, docno and float64 labels.
 
-    With `as_it_is`, a Parquet file keeps all its columns. With `one_of_several`, judgments by
-    subtopic are an error.
+    Parameters
+    ----------
+    source : path, open file or data frame
+        The file.
+    columns : mapping of str to str
+        The column of the result for each aspect.
+    keep_all_columns : bool, default False
+        Whether to keep all columns of a table, instead of those of the aspects.
+    one_of_several : bool, default False
+        Whether there are files of other aspects: then judgments by subtopic are an error.
     """
-    layout = LineFormat(
-        fields=(*_QRELS.fields[:3], *(["label"] if len(columns) == 1 else columns)),
-        ids={0: "qid", 1: "iteration", 2: "docno"},
-        numbers={position: (aspect, LABEL) for position, aspect in enumerate(columns, 3)},
-        remedy=_qrels_remedy if len(columns) == 1 else no_remedy,
-        lookalike=(6, "a run") if len(columns) == 1 else (0, ""),
-    )
-    name, data, table = _load(source)
+    loaded = _load(source)
+    table = loaded.table
     if table is None:
-        text = as_text(name, data)
+        text = as_text(loaded.name, loaded.data)
         table = _read_text_table(text)
-    if table is not None:
-        return name, labels_of_table(
-            name, table, None if as_it_is else columns, one_of_several=one_of_several
-        )
-    text = skip_comments(text, layout)
-    rows = read_lines(text, layout, ("qid", "docno")).frame()[["qid", "docno", *columns]]
-    if rows.duplicated(["qid", "docno"]).any():
-        # Only now is the second field needed.
-        rows = _distinct_judgments(
-            text, read_lines(text, layout).frame(), list(columns), one_of_several
-        )
-    return text.name, rows.rename(columns=dict(columns))
+    if table is None:
+        rows = _read_qrels_lines(text, columns, one_of_several)
+    elif keep_all_columns:
+        rows = labels_of_table(loaded.name, table, None, one_of_several=one_of_several)
+    else:
+        rows = labels_of_table(loaded.name, table, columns, one_of_several=one_of_several)
+    return loaded.name, rows
 
 
 def _read_text_table(text: Text) -> pd.DataFrame | None:
     """Read judgments in JSON, or with a header; None for lines."""
     if is_json(text.data):
         return read_json_judgments(text)
-    text = skip_leading_comments(text)
-    separator = find_separator(text)
+    table = skip_leading_comments(text)
+    separator = find_separator(table)
     if separator is None:
         return None
     if separator == "\t":
-        beir = read_beir(text)
+        beir = read_beir(table)
         if beir is not None:
             return beir
-    return read_judgment_table(text, separator)
+    return read_judgment_table(table, separator)
+
+
+def _read_qrels_lines(text: Text, columns: Mapping[str, str], one_of_several: bool) -> pd.DataFrame:
+    """Read TREC lines with a label for each aspect; see `_read_labels` for the parameters."""
+    aspects = list(columns)
+    layout = _qrels_layout(aspects)
+    lines = skip_comments(text, layout)
+    rows = read_lines(lines, layout, ("qid", "docno")).frame()
+    rows = rows[["qid", "docno", *aspects]]
+    if rows.duplicated(["qid", "docno"]).any():
+        # The second field is read only here, where it may be a subtopic.
+        rows_with_iteration = read_lines(lines, layout).frame()
+        rows = _distinct_judgments(lines, rows_with_iteration, aspects, one_of_several)
+    return rows.rename(columns=dict(columns))
 
 
 def _distinct_judgments(
     text: Text, rows: pd.DataFrame, aspects: list[str], one_of_several: bool
 ) -> pd.DataFrame:
-    """Return each judgment once, with the second field if judgments of a pair differ in it."""
+    """Return each judgment once, with the second field if judgments of a pair differ in it.
+
+    Raise an error for judgments that differ in their labels only, and, for one of several files,
+    if judgments of a pair differ in the second field, the column ``iteration``.
+    """
     pair = ["qid", "docno"]
-    key = [*pair, "iteration"]
-    differs = rows.drop_duplicates(key).duplicated(pair)
-    if not differs.any():
+    pair_and_iteration = [*pair, "iteration"]
+    has_other_iteration = rows.drop_duplicates(pair_and_iteration).duplicated(pair)
+    if not has_other_iteration.any():
         key = pair
+        kept = [*pair, *aspects]
     elif one_of_several:
-        (number, fields), (later, later_fields) = _lines(text, _first_equal(rows, differs, pair))
-        raise MultiAspectError(
-            f"{text.name}:{later}: expected one judgment of query {excerpt(fields[0])}, document "
-            f"{excerpt(fields[2])}, got the second field {excerpt(later_fields[1])} here and "
-            f"{excerpt(fields[1])} on line {number}. {ALONE_BY_SUBTOPIC}"
-        )
-    rows = rows[[*pair, *aspects, *key[2:]]].drop_duplicates()
-    conflicts = rows.duplicated(key)
-    if conflicts.any():
-        both = _first_equal(rows, conflicts, key)
-        position = int(np.argmax(rows.loc[both, aspects].nunique(dropna=False) > 1))
-        (number, fields), (later, later_fields) = _lines(text, both)
-        label, later_label = (line[3 + position].decode() for line in (fields, later_fields))
-        raise MultiAspectError(
-            f"{text.name}:{later}: {aspects[position]} of query {excerpt(fields[0])}, document "
-            f"{excerpt(fields[2])} is {later_label} here and {label} on line {number}"
-        )
-    return rows.reset_index(drop=True)
+        raise _iteration_error(text, _first_repetition(rows, has_other_iteration, pair))
+    else:
+        key = pair_and_iteration
+        kept = [*pair, *aspects, "iteration"]
+    # Rows that are left with the same key have different labels.
+    distinct = rows[kept].drop_duplicates()
+    is_conflict = distinct.duplicated(key)
+    if is_conflict.any():
+        both_rows = _first_repetition(distinct, is_conflict, key)
+        differs = distinct.loc[both_rows, aspects].nunique(dropna=False) > 1
+        position = int(np.argmax(differs))
+        raise _conflict_error(text, both_rows, aspects[position], position)
+    return distinct.reset_index(drop=True)
 
 
-def _first_equal(rows: pd.DataFrame, repeats: pd.Series[bool], key: list[str]) -> list[int]:
+def _first_repetition(rows: pd.DataFrame, repeats: pd.Series[bool], key: list[str]) -> list[int]:
     """Return two rows: the first of `repeats`, preceded by the row whose key it repeats."""
-    second = int(repeats.index[repeats][0])
-    return [int(rows.index[(rows[key] == rows.loc[second, key]).all(axis=1)][0]), second]
+    repeated_rows = repeats.index[repeats]
+    second = int(repeated_rows[0])
+    key_of_second = rows.loc[second, key]
+    has_same_key = (rows[key] == key_of_second).all(axis=1)
+    rows_with_key = rows.index[has_same_key]
+    first = int(rows_with_key[0])
+    return [first, second]
 
 
-def _lines(text: Text, rows: Sequence[int]) -> list[tuple[int, list[bytes]]]:
-    """Return the numbers and fields of lines; rows are the lines that are not blank."""
-    return [(number, fields) for row, (number, _, fields) in enumerate(text.lines()) if row in rows]
+def _iteration_error(text: Text, rows: list[int]) -> MultiAspectError:
+    """Return the error for two rows of a pair that differ in the second field."""
+    first, second = _lines_of_rows(text, rows)
+    query = excerpt(first.fields[0])
+    document = excerpt(first.fields[2])
+    iteration = excerpt(first.fields[1])
+    second_iteration = excerpt(second.fields[1])
+    return MultiAspectError(
+        f"{text.name}:{second.number}: expected one judgment of query {query}, document "
+        f"{document}, got the second field {second_iteration} here and "
+        f"{iteration} on line {first.number}. {ALONE_BY_SUBTOPIC}"
+    )
 
 
-def _codes(pairs: pd.DataFrame) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return codes of the queries, and of the pairs of query and document."""
-    queries = pd.factorize(pairs["qid"])[0].astype(np.int64)
-    documents = pd.factorize(pairs["docno"])[0]
-    return queries, queries * (int(documents.max(initial=0)) + 1) + documents
+def _conflict_error(
+    text: Text, rows: list[int], aspect: str, aspect_position: int
+) -> MultiAspectError:
+    """Return the error for two rows of a pair that differ in the label of an aspect."""
+    first, second = _lines_of_rows(text, rows)
+    query = excerpt(first.fields[0])
+    document = excerpt(first.fields[2])
+    field = len(_QRELS.ids) + aspect_position  # labels follow the identifiers
+    label = first.fields[field].decode()
+    second_label = second.fields[field].decode()
+    return MultiAspectError(
+        f"{text.name}:{second.number}: {aspect} of query {query}, document "
+        f"{document} is {second_label} here and {label} on line {first.number}"
+    )
+
+
+def _lines_of_rows(text: Text, rows: Sequence[int]) -> list[Line]:
+    """Return lines by their positions among the lines that are not blank."""
+    lines: list[Line] = []
+    for row, line in enumerate(text.lines()):
+        if row in rows:
+            lines.append(line)
+    return lines
+
+
+class _PairCodes(NamedTuple):
+    """Codes of the query, and of the (query, document) pair, of each row."""
+
+    query: npt.NDArray[np.int64]
+    pair: npt.NDArray[np.int64]
+
+
+def _code_pairs(ids: pd.DataFrame) -> _PairCodes:
+    """Return codes of the queries and pairs in the columns qid and docno."""
+    query_codes, _ = pd.factorize(ids["qid"])
+    document_codes, documents = pd.factorize(ids["docno"])
+    query = query_codes.astype(np.int64)
+    # Each query has its own range of codes, one for each document.
+    pair = query * len(documents) + document_codes
+    return _PairCodes(query, pair)
 
 
 def _join(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Join on (qid, docno), keeping every pair, in order of first appearance."""
     # By integer codes, as pandas' outer merge sorts by the keys and is several times slower.
     pairs = pd.concat([frame[["qid", "docno"]] for frame in frames], ignore_index=True)
-    codes, distinct = pd.factorize(_codes(pairs)[1])
+    joined_rows, distinct_pairs = pd.factorize(_code_pairs(pairs).pair)
     columns: dict[str, Floats] = {}
-    begins = np.cumsum([len(frame) for frame in frames])[:-1]
-    for frame, mine in zip(frames, np.split(codes, begins), strict=True):
+    start = 0
+    for frame in frames:
+        end = start + len(frame)
+        rows_of_frame = joined_rows[start:end]
+        start = end
         for column in frame.columns[2:]:
-            columns[column] = np.full(len(distinct), np.nan)
-            columns[column][mine] = frame[column].to_numpy()
-    joined = pairs.loc[~pd.Series(codes).duplicated()].reset_index(drop=True)
+            labels = np.full(len(distinct_pairs), np.nan)
+            labels[rows_of_frame] = frame[column].to_numpy()
+            columns[column] = labels
+    is_first = ~pd.Series(joined_rows).duplicated()
+    joined = pairs.loc[is_first].reset_index(drop=True)
     return joined.assign(**columns)

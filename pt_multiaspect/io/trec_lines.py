@@ -10,9 +10,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,12 @@ from numpy.typing import NDArray
 from .._typing import Bools, Floats, Ints, Objects
 from ..errors import MultiAspectError, cut, in_shell, parameter
 from ..strings.texts import Texts
-from .file_contents import COMPRESSIONS, Text
+from .file_contents import COMPRESSIONS, Line, Text
+
+Bytes = NDArray[np.uint8]
+
+#: Positions of bytes, and numbers of bytes.
+Positions = NDArray[np.int64]
 
 #: Number of bytes above which pandas reads numbers faster than Python's `float`.
 _WORTHWHILE = 1 << 16
@@ -48,7 +53,9 @@ if _PANDAS_VERSION < (3, 1):
 def is_whole(values: Floats) -> Bools:
     """Return a mask of the integers that a float represents exactly."""
     # Beyond 2**53 neighbouring integers have the same float64, so "whole" would be meaningless.
-    whole: Bools = (np.abs(values) <= 2.0**53) & (np.floor(values) == values)
+    is_exact = np.abs(values) <= 2.0**53
+    has_no_fraction = np.floor(values) == values
+    whole: Bools = is_exact & has_no_fraction
     return whole
 
 
@@ -71,6 +78,14 @@ def no_remedy(fields: Sequence[bytes]) -> str:
     return ""
 
 
+class Lookalike(NamedTuple):
+    """A format that may be taken for another: its fields, and what its files are."""
+
+    n_fields: int
+    #: "qrels" or "a run".
+    kind: str
+
+
 @dataclass(frozen=True)
 class LineFormat:
     """The fields of a line: `ids` and `numbers` by position, all others are ignored."""
@@ -80,11 +95,19 @@ class LineFormat:
     numbers: Mapping[int, tuple[str, NumberField]]
     #: Returns the remedy for a line with another number of fields, empty if none is known.
     remedy: Callable[[Sequence[bytes]], str] = no_remedy
-    #: The number of fields of a similar format, and what files in it are, "qrels" or "a run".
-    lookalike: tuple[int, str] = (0, "")
+    lookalike: Lookalike | None = None
 
     def __str__(self) -> str:
         return " ".join(self.fields)
+
+
+class Identifiers(NamedTuple):
+    """A column of identifiers."""
+
+    #: The position in `distinct` of the identifier of each line.
+    codes: Ints
+    #: The distinct strings.
+    distinct: Objects
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,17 +115,17 @@ class Columns:
     """The columns of a file, by the names of its format."""
 
     docnos: Texts
-    #: The other identifiers: one code per line, and the distinct strings.
-    codes: dict[str, tuple[Ints, Objects]]
+    #: The columns of other identifiers.
+    identifiers: dict[str, Identifiers]
     numbers: dict[str, Floats]
 
     def frame(self) -> pd.DataFrame:
-        """Return identifiers as Python strings, and numbers."""
-        frame: dict[str, Any] = {"docno": self.docnos.decode()}
-        for column, (codes, distinct) in self.codes.items():
-            frame[column] = distinct[codes]
-        frame.update(self.numbers)
-        return pd.DataFrame(frame)
+        """Return a frame with identifiers as Python strings, and numbers."""
+        columns: dict[str, Any] = {"docno": self.docnos.decode()}
+        for name, column in self.identifiers.items():
+            columns[name] = column.distinct[column.codes]
+        columns.update(self.numbers)
+        return pd.DataFrame(columns)
 
 
 class _Unreadable(Exception):
@@ -126,47 +149,56 @@ def read_lines(text: Text, layout: LineFormat, ids: Collection[str] | None = Non
     MultiAspectError
         If the file is empty, or a line is malformed.
     """
-    if ids is None:
-        wanted = dict(layout.ids)
-    else:
-        wanted = {position: column for position, column in layout.ids.items() if column in ids}
-    for regular in _forms(text):
-        if not regular.data:
-            raise MultiAspectError(f"{text.name}: the file is empty; expected lines `{layout}`")
-        try:
-            return _Lines(regular, layout).columns(wanted)
-        except _Unreadable:
-            continue
+    wanted: dict[int, str] = {}
+    for position, column in layout.ids.items():
+        if ids is None or column in ids:
+            wanted[position] = column
+    columns = _columns_if_regular(_with_newlines(text), layout, wanted)
+    if columns is not None:
+        return columns
+    _check_no_binary_data(text)
+    copy = _with_regular_lines(text)
+    if not copy.data:
+        raise MultiAspectError(f"{text.name}: the file is empty; expected lines `{layout}`")
+    columns = _columns_if_regular(copy, layout, wanted)
+    if columns is not None:
+        return columns
     raise _first_error(text, layout)
 
 
 def read_regular_lines(text: Text, layout: LineFormat) -> Columns | None:
     """Read the columns of a file like `read_lines`; None if a line is irregular or malformed."""
+    return _columns_if_regular(_with_newlines(text), layout, layout.ids)
+
+
+def _columns_if_regular(text: Text, layout: LineFormat, ids: Mapping[int, str]) -> Columns | None:
+    """Return the columns of regular lines; None if a line is irregular or malformed."""
     try:
-        return _Lines(_with_newlines(text), layout).columns(layout.ids)
+        return _Lines(text, layout).columns(ids)
     except _Unreadable:
         return None
 
 
 def _with_newlines(text: Text) -> Text:
+    r"""Return the text with the line ends ``\n`` in place of ``\r\n``."""
+    # The first line shows which line ends the file has.
     has_returns = text.data.startswith(b"\r", text.data.index(b"\n") - 1)
     if has_returns:
         return Text(text.name, text.data.replace(b"\r\n", b"\n"))
     return text
 
 
-def _forms(text: Text) -> Iterator[Text]:
-    """Yield the text with newlines, then a copy with regular lines.
-
-    These have one blank between fields, and none of them is blank.
-    """
-    yield _with_newlines(text)
-    _check_no_binary_data(text)
-    blocks: list[bytes] = []
+def _with_regular_lines(text: Text) -> Text:
+    """Return the text with one blank between fields, and without blank lines."""
+    regular_blocks: list[bytes] = []
     for start, end in text.blocks(_SPLIT):
-        lines = [b" ".join(fields) + b"\n" for *_, fields in text.lines(start, end)]
-        blocks.append(b"".join(lines))
-    yield Text(text.name, b"".join(blocks))
+        regular_lines: list[bytes] = []
+        for line in text.data[start:end].split(b"\n"):
+            fields = line.split()
+            if fields:
+                regular_lines.append(b" ".join(fields) + b"\n")
+        regular_blocks.append(b"".join(regular_lines))
+    return Text(text.name, b"".join(regular_blocks))
 
 
 @dataclass(frozen=True)
@@ -177,32 +209,24 @@ class _Lines:
     layout: LineFormat
 
     def columns(self, ids: Mapping[int, str]) -> Columns:
-        """Return the numbers and some identifiers.
+        """Return the numbers, and the identifiers whose names `ids` gives by position.
 
         Raises
         ------
         _Unreadable
             If a line is irregular, or a number is not accepted.
         """
-        data = self.text.data
         columns: dict[str, _Column] = {}
         for position, name in ids.items():
-            # Rows of a query, and of a run, are mostly adjacent.
+            # Equal queries, and equal tags, are mostly in adjacent lines; documents are not.
             columns[name] = _Column(position, only_changes=name != "docno")
         n_lines, are_digits = self._fill(columns.values())
-        values = None
-        if are_digits and len(data) >= _WORTHWHILE:
-            values = self._parse_numbers()
-        if values is None or any(len(column) != n_lines for column in values.values()):
-            values = self._convert_numbers()
-        numbers: dict[str, Floats] = {}
-        for position, (name, number) in self.layout.numbers.items():
-            if not np.all(number.accepts(values[position])):
-                raise _Unreadable
-            numbers[name] = values[position]
-        docnos = columns.pop("docno").texts(data)
-        codes = {name: column.codes(data) for name, column in columns.items()}
-        return Columns(docnos, codes, numbers)
+        numbers = self._read_numbers(n_lines, are_digits)
+        docnos = columns.pop("docno").texts(self.text.data)
+        identifiers: dict[str, Identifiers] = {}
+        for name, column in columns.items():
+            identifiers[name] = column.identifiers(self.text.data)
+        return Columns(docnos, identifiers, numbers)
 
     def _fill(self, columns: Collection[_Column]) -> tuple[int, bool]:
         """Add all lines to columns.
@@ -216,20 +240,23 @@ class _Lines:
         """
         n_lines = 0
         are_digits = True
-        before_numbers = [position - 1 for position in self.layout.numbers]
-        bytes_ = np.frombuffer(self.text.data, dtype=np.uint8)
+        fields_before_numbers = [position - 1 for position in self.layout.numbers]
+        file_bytes = np.frombuffer(self.text.data, dtype=np.uint8)
         for begin, end in self.text.blocks(_SEARCHED):
-            ends = self._ends(bytes_[begin:end])
-            ends += begin
+            ends = self._field_ends(file_bytes[begin:end])  # (n_lines_of_block, n_fields)
+            ends += begin  # positions in the file, not in the block
             n_lines += len(ends)
             if are_digits:
-                first_bytes = bytes_[ends[:, before_numbers] + 1]
+                # A number begins one byte after the end of the field before it. Letters, as in nan,
+                # are above digits, signs and points.
+                starts = ends[:, fields_before_numbers] + 1
+                first_bytes = file_bytes[starts]
                 are_digits = bool((first_bytes < ord("A")).all())
             for column in columns:
                 column.add(self.text.data, begin, ends)
         return n_lines, are_digits
 
-    def _ends(self, block: NDArray[np.uint8]) -> NDArray[np.int64]:
+    def _field_ends(self, block: Bytes) -> Positions:
         """Return the ends of the fields of some lines, shape (n_lines, n_fields).
 
         Raises
@@ -238,36 +265,73 @@ class _Lines:
             If a line does not have the expected number of non-empty fields with one separator
             between them, or contains other white space.
         """
-        ends = np.flatnonzero(block <= _BLANK)
-        marks = block[ends]
-        is_mark = (marks == self._separator) | (marks == _NEWLINE)
-        if not is_mark.all():
-            if np.isin(marks[~is_mark], _NO_FIELD).any():
-                raise _Unreadable
-            ends = ends[is_mark]
-            marks = marks[is_mark]
-        width = len(self.layout.fields)
-        if len(ends) % width or ends[0] == 0:
+        ends, marks = self._find_marks(block)
+        n_fields = len(self.layout.fields)
+        if len(ends) % n_fields != 0:
             raise _Unreadable
-        steps = ends[1:] - ends[:-1]
-        if steps.min(initial=2) < 2:  # an empty field
+        # A field is empty if a mark is the first byte, or follows another mark directly.
+        begins_with_mark = ends[0] == 0
+        distances = ends[1:] - ends[:-1]
+        if begins_with_mark or distances.min(initial=2) == 1:
             raise _Unreadable
-        marks = marks.reshape(-1, width)
-        if np.any(marks[:, -1] != _NEWLINE):
+        # With one row per line, newlines are in the last column and nowhere else.
+        marks_of_lines = marks.reshape(-1, n_fields)
+        if np.any(marks_of_lines[:, -1] != _NEWLINE):
             raise _Unreadable
-        if np.any(marks[:, :-1] != self._separator):
+        if np.any(marks_of_lines[:, :-1] != self._separator):
             raise _Unreadable
-        return ends.reshape(-1, width)
+        return ends.reshape(-1, n_fields)
+
+    def _find_marks(self, block: Bytes) -> tuple[Positions, Bytes]:
+        """Return the positions of separators and newlines in order, and these bytes.
+
+        Raises
+        ------
+        _Unreadable
+            If there are other white space or NUL bytes.
+        """
+        # All control characters are below the blank. Some of them may be part of a field.
+        positions = np.flatnonzero(block <= _BLANK)
+        characters = block[positions]
+        is_mark = (characters == self._separator) | (characters == _NEWLINE)
+        if is_mark.all():
+            return positions, characters
+        if np.isin(characters[~is_mark], _NO_FIELD).any():
+            raise _Unreadable
+        return positions[is_mark], characters[is_mark]
 
     @property
     def _separator(self) -> int:
+        """The byte between fields: a tab if the first line contains one, otherwise a blank."""
         first_line_end = self.text.data.index(b"\n")
-        if self.text.data.find(b"\t", 0, first_line_end) >= 0:
+        first_tab = self.text.data.find(b"\t", 0, first_line_end)
+        if first_tab >= 0:
             return _TAB
         return _BLANK
 
-    def _parse_numbers(self) -> dict[int, Floats] | None:
-        """Return numbers as pandas reads them; None if it cannot read all of them."""
+    def _read_numbers(self, n_lines: int, are_digits: bool) -> dict[str, Floats]:
+        """Return the columns of numbers by name; the parameters are what `_fill` returns.
+
+        Raises
+        ------
+        _Unreadable
+            If a field is not a number, or is a number that its format does not accept.
+        """
+        values = None
+        is_large = len(self.text.data) >= _WORTHWHILE
+        if is_large and are_digits:
+            values = self._parse_numbers(n_lines)
+        if values is None:
+            values = self._convert_numbers()
+        numbers: dict[str, Floats] = {}
+        for position, (name, number_field) in self.layout.numbers.items():
+            if not np.all(number_field.accepts(values[position])):
+                raise _Unreadable
+            numbers[name] = values[position]
+        return numbers
+
+    def _parse_numbers(self, n_lines: int) -> dict[int, Floats] | None:
+        """Return numbers by position as pandas reads them; None if it cannot read all lines."""
         try:
             frame: pd.DataFrame = pd.read_csv(
                 io.BytesIO(self.text.data),
@@ -284,10 +348,18 @@ class _Lines:
             )
         except (ValueError, OverflowError):
             return None
+        if len(frame) != n_lines:
+            return None
         return {position: frame[position].to_numpy() for position in self.layout.numbers}
 
     def _convert_numbers(self) -> dict[int, Floats]:
-        """Return numbers as Python reads them, including nan."""
+        """Return numbers by position as Python reads them, including nan.
+
+        Raises
+        ------
+        _Unreadable
+            If a field is not a number.
+        """
         columns: dict[int, _Column] = {}
         for position in self.layout.numbers:
             columns[position] = _Column(position, only_changes=False)
@@ -302,51 +374,72 @@ class _Lines:
 
 
 class _Column:
-    """The positions of a field in each line, or only where it differs from the line before."""
+    """The places of one field of each line, or only of lines where it differs from the line before.
+
+    `position` is that of the field in a line. Places are byte positions in the file.
+    """
 
     def __init__(self, position: int, *, only_changes: bool) -> None:
         self._position = position
         self._only_changes = only_changes
         self._n_lines = 0
-        self._lines: list[Ints] = []
-        self._starts: list[NDArray[np.int64]] = []
-        self._sizes: list[NDArray[np.int64]] = []
+        # Arrays, one per block of lines: the numbers of the lines whose fields are kept (only with
+        # `only_changes`), and the start and size of these fields.
+        self._line_numbers: list[Ints] = []
+        self._starts: list[Positions] = []
+        self._sizes: list[Positions] = []
 
-    def add(self, data: bytes, begin: int, ends: NDArray[np.int64]) -> None:
-        """Add some lines, given by the first byte and the ends of the fields."""
+    def add(self, data: bytes, begin: int, ends: Positions) -> None:
+        """Add a block of lines.
+
+        Parameters
+        ----------
+        data : bytes
+            The file.
+        begin : int
+            The position of the first byte of the block.
+        ends : array of shape (n_lines, n_fields)
+            The positions of the bytes after each field: its separator or newline.
+        """
+        # A field begins one byte after the end of the field before it.
         if self._position == 0:
-            start = np.append(begin, ends[:-1, -1] + 1)
+            ends_of_lines_before = ends[:-1, -1]
+            starts = np.append(begin, ends_of_lines_before + 1)
         else:
-            start = ends[:, self._position - 1] + 1
-        size = ends[:, self._position] - start
+            starts = ends[:, self._position - 1] + 1
+        sizes = ends[:, self._position] - starts
         if self._only_changes:
-            heads = Texts.from_bytes(data, start, size).heads()
-            self._lines.append(self._n_lines + heads)
-            start = start[heads]
-            size = size[heads]
+            changes = Texts.from_bytes(data, starts, sizes).heads()
+            self._line_numbers.append(self._n_lines + changes)
+            starts = starts[changes]
+            sizes = sizes[changes]
         self._n_lines += len(ends)
-        self._starts.append(start)
-        self._sizes.append(size)
+        self._starts.append(starts)
+        self._sizes.append(sizes)
 
     def texts(self, data: bytes) -> Texts:
         """Return the fields as texts."""
-        start = np.concatenate(self._starts)
-        size = np.concatenate(self._sizes)
-        return Texts.from_bytes(data, start, size)
+        starts = np.concatenate(self._starts)
+        sizes = np.concatenate(self._sizes)
+        return Texts.from_bytes(data, starts, sizes)
 
-    def codes(self, data: bytes) -> tuple[Ints, Objects]:
-        """Factorise the fields: return one code per line, and the distinct strings."""
-        codes, distinct = self.texts(data).codes()
-        lines = np.append(np.concatenate(self._lines), self._n_lines)
-        n_repeats = lines[1:] - lines[:-1]
-        return np.repeat(codes, n_repeats), distinct.decode()
+    def identifiers(self, data: bytes) -> Identifiers:
+        """Return the fields as codes, one for each line, and distinct strings."""
+        codes_of_changes, distinct = self.texts(data).codes()
+        # A field is that of all lines up to the next change, or to the end.
+        lines_of_changes = np.concatenate(self._line_numbers)
+        with_end = np.append(lines_of_changes, self._n_lines)
+        n_lines_per_change = with_end[1:] - with_end[:-1]
+        codes = np.repeat(codes_of_changes, n_lines_per_change)
+        return Identifiers(codes, distinct.decode())
 
     def fields(self, data: bytes) -> list[bytes]:
         """Return the fields as bytes."""
-        texts = self.texts(data)
-        starts = texts.start.tolist()
-        ends = (texts.start + texts.size).tolist()
-        return [data[start:end] for start, end in zip(starts, ends, strict=True)]
+        starts = np.concatenate(self._starts)
+        ends = starts + np.concatenate(self._sizes)
+        # As lists, since Python reads their numbers faster than those of arrays.
+        spans = zip(starts.tolist(), ends.tolist(), strict=True)
+        return [data[start:end] for start, end in spans]
 
 
 def _as_numbers(fields: Sequence[bytes]) -> Floats | None:
@@ -362,47 +455,116 @@ def _as_numbers(fields: Sequence[bytes]) -> Floats | None:
 
 
 def _check_no_binary_data(text: Text) -> None:
-    if b"\0" in text.data:
-        line = text.line_number(text.data.index(0))
-        raise MultiAspectError(
-            f"{text.name}:{line}: binary data (a NUL byte); "
-            f"expected text in UTF-8, plain or compressed by {COMPRESSIONS}"
-        )
+    """Raise an error if the text contains a NUL byte."""
+    if b"\0" not in text.data:
+        return
+    position = text.data.index(b"\0")
+    line_number = text.line_number(position)
+    raise MultiAspectError(
+        f"{text.name}:{line_number}: binary data (a NUL byte); "
+        f"expected text in UTF-8, plain or compressed by {COMPRESSIONS}"
+    )
 
 
 def _first_error(text: Text, layout: LineFormat) -> MultiAspectError:
     """Return the error about the first malformed line."""
     for start, end in text.blocks(_SPLIT):
         lines = list(text.lines(start, end))
-        rows = [fields for *_, fields in lines]
-        if _are_good(rows, layout):
+        # Lines are checked one by one, which is slow, only in the block that has the malformed one.
+        if _are_lines([line.fields for line in lines], layout):
             continue
-        for number, line, fields in lines:
-            if not is_line(fields, layout):
-                return _error(text.name, number, line, fields, layout)
+        for line in lines:
+            if not is_line(line.fields, layout):
+                return _error_of_line(text.name, line, layout)
     raise AssertionError("expected a malformed line")
 
 
-def _are_good(rows: Sequence[Sequence[bytes]], layout: LineFormat) -> bool:
+def _are_lines(rows: Sequence[Sequence[bytes]], layout: LineFormat) -> bool:
     """Return whether lines have the right number of fields, and numbers where expected."""
     width = len(layout.fields)
     if any(len(fields) != width for fields in rows):
         return False
-    for position, (_, number) in layout.numbers.items():
+    for position, (_, number_field) in layout.numbers.items():
         column = [fields[position] for fields in rows]
-        if not _is_accepted(column, number):
+        if not _are_accepted(column, number_field):
             return False
     return True
 
 
 def is_line(fields: Sequence[bytes], layout: LineFormat) -> bool:
     """Return whether a line has the fields of a layout."""
-    return _are_good([fields], layout)
+    return _are_lines([fields], layout)
 
 
-def _is_accepted(fields: Sequence[bytes], number: NumberField) -> bool:
+def _are_accepted(fields: Sequence[bytes], number_field: NumberField) -> bool:
+    """Return whether all fields are numbers that the format accepts."""
     values = _as_numbers(fields)
-    return values is not None and bool(np.all(number.accepts(values)))
+    if values is None:
+        return False
+    return bool(np.all(number_field.accepts(values)))
+
+
+def _error_of_line(name: str, line: Line, layout: LineFormat) -> MultiAspectError:
+    """Return the error about a malformed line of the file `name`."""
+    place = f"{name}:{line.number}"
+    n_fields = len(line.fields)
+    width = len(layout.fields)
+    whole_line = excerpt(line.content)
+    if n_fields != width:
+        remedy = _width_remedy(line, layout)
+        return MultiAspectError(
+            f"{place}: expected {width} fields ({layout}), got {n_fields}: {whole_line}{remedy}"
+        )
+    for position, (column, number_field) in layout.numbers.items():
+        field = line.fields[position]
+        if not _are_accepted([field], number_field):
+            got = excerpt(field)
+            query = excerpt(line.fields[0])
+            document = excerpt(line.fields[2])
+            remedy = _number_remedy(line, field)
+            return MultiAspectError(
+                f"{place}: {column}: expected {number_field.expected}, got {got} (query "
+                f"{query}, document {document}): {whole_line}{remedy}"
+            )
+    raise AssertionError("expected a malformed line")
+
+
+#: What separates the fields of other files, and its name.
+_OTHER_SEPARATORS = {b";": "semicolons", b",": "commas"}
+
+
+def _width_remedy(line: Line, layout: LineFormat) -> str:
+    """Return a remedy for a line with another number of fields, empty if none is known."""
+    n_fields = len(line.fields)
+    separators = _other_separators(line)
+    if n_fields < 3 and separators:
+        return (
+            f"; with {separators} between the fields, the first line is a header, such as "
+            "qid,docno,score"
+        )
+    # Qrels with a column per aspect may have as many fields as a run.
+    lookalike = layout.lookalike
+    if (
+        lookalike is not None
+        and n_fields == lookalike.n_fields
+        and not _has_more_labels(line.fields, layout)
+    ):
+        return lookalike_hint(lookalike.kind)
+    looks_like_header = line.number == 1 and not _has_digits(line.fields)
+    if n_fields >= 3 and looks_like_header:
+        return (
+            "; if this is a header, write tabs or commas between the fields, and name two of "
+            "them qid and docno"
+        )
+    return layout.remedy(line.fields)
+
+
+def _other_separators(line: Line) -> str:
+    """Return the name of characters that may separate the fields of a line; empty without any."""
+    for character, name in _OTHER_SEPARATORS.items():
+        if line.content.count(character) >= 2:
+            return name
+    return ""
 
 
 def _has_more_labels(fields: Sequence[bytes], layout: LineFormat) -> bool:
@@ -410,94 +572,51 @@ def _has_more_labels(fields: Sequence[bytes], layout: LineFormat) -> bool:
 
     A run has scores and a tag instead.
     """
-    width = len(layout.fields)
-    if len(fields) <= width or fields[1].upper() == b"Q0":
+    last = len(layout.fields) - 1  # the position of the label
+    labels = fields[last:]
+    is_run = fields[1].upper() == b"Q0"
+    if len(labels) < 2 or is_run:
         return False
-    labels = fields[width - 1 :]
     return all(label.removeprefix(b"-").isdigit() for label in labels)
-
-
-#: What separates the fields of other files, and its name.
-_OTHER_SEPARATORS = {b";": "semicolons", b",": "commas"}
 
 
 def lookalike_hint(kind: str) -> str:
     """Return a hint for a file that looks like "qrels" or "a run", but was given as the other."""
     if kind == "qrels":
-        text = "; this looks like qrels, not a run"
-        remedy = f": write {parameter('qrels')} ASPECT=FILE for each aspect"
+        hint = "; this looks like qrels, not a run"
     else:
-        text = "; this looks like a run, not qrels"
-        remedy = (
-            f": give runs after the other options, and qrels as {parameter('qrels')} ASPECT=FILE "
-            "for each aspect"
-        )
-    if in_shell():
-        return text + remedy
-    return text
-
-
-def _error(
-    name: str, number: int, line: bytes, fields: list[bytes], layout: LineFormat
-) -> MultiAspectError:
-    """Return the error about a malformed line."""
-    place = f"{name}:{number}"
-    width = len(layout.fields)
-    if len(fields) != width:
-        remedy = _width_remedy(number, line, fields, layout)
-        return MultiAspectError(
-            f"{place}: expected {width} fields ({layout}), got {len(fields)}: "
-            f"{excerpt(line)}{remedy}"
-        )
-    for position, (column, number_field) in layout.numbers.items():
-        value = fields[position]
-        if not _is_accepted([value], number_field):
-            remedy = _number_remedy(number, fields, value)
-            return MultiAspectError(
-                f"{place}: {column}: expected {number_field.expected}, got {excerpt(value)} (query "
-                f"{excerpt(fields[0])}, document {excerpt(fields[2])}): {excerpt(line)}{remedy}"
-            )
-    raise AssertionError("expected a malformed line")
+        hint = "; this looks like a run, not qrels"
+    if not in_shell():
+        return hint
+    option = parameter("qrels")
+    if kind == "qrels":
+        return f"{hint}: write {option} ASPECT=FILE for each aspect"
+    return (
+        f"{hint}: give runs after the other options, and qrels as {option} ASPECT=FILE for each "
+        "aspect"
+    )
 
 
 _DIGIT = re.compile(rb"\d")
 
 
-def _width_remedy(number: int, line: bytes, fields: list[bytes], layout: LineFormat) -> str:
-    """Return a remedy for a line with another number of fields, empty if none is known."""
-    separators = [word for mark, word in _OTHER_SEPARATORS.items() if line.count(mark) >= 2]
-    if len(fields) < 3 and separators:
-        return (
-            f"; with {separators[0]} between the fields, the first line is a header, such as "
-            "qid,docno,score"
-        )
-    n_fields, kind_of_file = layout.lookalike
-    if len(fields) == n_fields and not _has_more_labels(fields, layout):
-        return lookalike_hint(kind_of_file)
-    if len(fields) >= 3 and number == 1 and not _has_digits(fields):
-        return (
-            "; if this is a header, write tabs or commas between the fields, and name two of "
-            "them qid and docno"
-        )
-    return layout.remedy(fields)
-
-
 def _has_digits(fields: Sequence[bytes]) -> bool:
     """Return whether a field other than Q0 contains a digit."""
-    names = [field for field in fields if field.upper() != b"Q0"]
-    return any(_DIGIT.search(name) for name in names)
+    for field in fields:
+        is_q0 = field.upper() == b"Q0"
+        if not is_q0 and _DIGIT.search(field):
+            return True
+    return False
 
 
-def _may_be_header(number: int, fields: Sequence[bytes]) -> bool:
-    """Return whether a line is the first one and has no numbers."""
-    return number == 1 and not any(field[:1].isdigit() for field in fields[1:])
-
-
-def _number_remedy(number: int, fields: list[bytes], value: bytes) -> str:
+def _number_remedy(line: Line, field: bytes) -> str:
     """Return a remedy for a line with a field that is not a number, empty if none is known."""
-    if _may_be_header(number, fields):
+    has_numbers = any(value[:1].isdigit() for value in line.fields[1:])
+    looks_like_header = line.number == 1 and not has_numbers
+    if looks_like_header:
         return "; if this is a header, delete the line: TREC files have none"
-    if re.fullmatch(rb"[+-]?\d+,\d+", value):
+    has_decimal_comma = re.fullmatch(rb"[+-]?\d+,\d+", field)  # such as 12,5
+    if has_decimal_comma:
         return "; write decimals with a point, not with a comma"
     return ""
 
