@@ -72,9 +72,10 @@ class AttainableGains:
     @cached_property
     def highest(self) -> Ints:
         """The highest level of each document."""
-        highest_first = self.allowed[:, ::-1]
-        n_levels_above = highest_first.argmax(axis=1)
         last_level = len(self.levels) - 1
+        # `argmax` finds the first level that is allowed, from the last level down.
+        allowed_from_last = self.allowed[:, ::-1]
+        n_levels_above = allowed_from_last.argmax(axis=1)
         return np.asarray(last_level - n_levels_above, dtype=np.intp)
 
     @cached_property
@@ -99,29 +100,30 @@ class AttainableGains:
         return np.asarray(reaches_level.sum(axis=0), dtype=np.intp)
 
     @cached_property
-    def neighbours(self) -> tuple[Ints, Ints]:
-        """The allowed levels of each document that are nearest to each level.
+    def allowed_below(self) -> Ints:
+        """The highest allowed level up to each level, shape (n_documents, n_levels)."""
+        level = np.arange(len(self.levels))
+        # Level 0 in place of those that are not allowed does not change the running maximum.
+        allowed_level = np.where(self.allowed, level, 0)
+        return np.asarray(np.maximum.accumulate(allowed_level, axis=1), dtype=np.intp)
 
-        The first array has the highest one up to the level, the second array the lowest one from
-        the level on. Their shape is (n_documents, n_levels).
-        """
-        n_levels = len(self.levels)
-        level = np.arange(n_levels)
-        # Levels that are not allowed have a number that does not count in a maximum or minimum.
-        allowed_or_first = np.where(self.allowed, level, 0)
-        below = np.maximum.accumulate(allowed_or_first, axis=1)
-        allowed_or_last = np.where(self.allowed, level, n_levels - 1)
-        highest_first = allowed_or_last[:, ::-1]
-        above_highest_first = np.minimum.accumulate(highest_first, axis=1)
-        above = above_highest_first[:, ::-1]
-        return below, above
+    @cached_property
+    def allowed_above(self) -> Ints:
+        """The lowest allowed level from each level on, shape (n_documents, n_levels)."""
+        level = np.arange(len(self.levels))
+        # The last level in place of those that are not allowed does not change the running minimum.
+        allowed_level = np.where(self.allowed, level, level[-1])
+        from_last_level = allowed_level[:, ::-1]
+        running_minimum = np.minimum.accumulate(from_last_level, axis=1)
+        return np.asarray(running_minimum[:, ::-1], dtype=np.intp)
 
     def without_gaps(self) -> AttainableGains:
         """Return the same with all levels between the lowest and the highest of each document."""
         level = np.arange(len(self.levels))
         is_from_lowest = level >= self.lowest[:, None]
         is_to_highest = level <= self.highest[:, None]
-        return AttainableGains(self.levels, is_from_lowest & is_to_highest, self.discounts)
+        allowed = is_from_lowest & is_to_highest  # (n_documents, n_levels)
+        return AttainableGains(self.levels, allowed, self.discounts)
 
     def ideal(self, counts: Ints) -> Floats:
         """Return the sum of the ideal ranking, Σ discount · gain.
@@ -168,12 +170,8 @@ def highest_ratios(weights: Floats, gains: AttainableGains) -> Extremes:
     Extremes
         One maximum per problem.
     """
-    n_problems, n_ranked = weights.shape
-    is_ranked = gains.open < n_ranked
-    open_documents = gains.open[is_ranked]
-    has_weight = (weights[:, open_documents] != 0).any(axis=0)
-    weighted = open_documents[has_weight]
-
+    weighted = _weighted_open_documents(weights, gains)
+    n_problems = len(weights)
     # All problems at once could take too much memory.
     cells_per_problem = (len(weighted) + 1) * len(gains.levels)
     problems_at_once = max(1, _BATCH // cells_per_problem)
@@ -185,6 +183,16 @@ def highest_ratios(weights: Floats, gains: AttainableGains) -> Extremes:
         value[batch] = extremes.value
         exact[batch] = extremes.exact
     return Extremes(value, exact)
+
+
+def _weighted_open_documents(weights: Floats, gains: AttainableGains) -> Ints:
+    """Return the documents with several gains that have a weight in some problem."""
+    n_ranked = weights.shape[1]
+    is_ranked = gains.open < n_ranked
+    open_documents = gains.open[is_ranked]
+    is_weighted = weights[:, open_documents] != 0
+    is_weighted_somewhere = is_weighted.any(axis=0)
+    return np.asarray(open_documents[is_weighted_somewhere], dtype=np.intp)
 
 
 def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[float, float]:
@@ -206,34 +214,52 @@ def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[fl
     low, high : float
         The extremes; 0 if the ideals can be 0.
     """
-    lowest_numerator = 0.0
-    lowest_ideal = 0.0
+    lowest = _sums_at_lowest_gains(weights, parts)
     low_choices: list[_Choices] = []
     high_choices: list[_Choices] = []
     for gains in parts:
-        lowest_gain = gains.levels[gains.lowest]
-        lowest_numerator += float(weights @ lowest_gain)
-        lowest_ideal += float(gains.ideal(gains.lowest_counts))
-        if len(gains.open):
+        has_choices = len(gains.open) > 0
+        if has_choices:
             low_choices.append(_low_choices(weights, gains))
             high_choices.extend(_high_choices(weights, gains))
-    lowest = _Sums(lowest_numerator, lowest_ideal)
 
-    high = 0.0
-    improved = _ratio_of_best_choices(high, lowest, high_choices, np.argmax)
-    while improved > high:
-        high = improved
-        improved = _ratio_of_best_choices(high, lowest, high_choices, np.argmax)
-
+    high = _maximum_ratio(lowest, high_choices)
     # If all gains can be 0, so can the ratio, and no ratio is lower.
-    low = 0.0
-    if lowest.ideal > 0:
-        low = high
-    improved = _ratio_of_best_choices(low, lowest, low_choices, np.argmin)
-    while improved < low:
-        low = improved
-        improved = _ratio_of_best_choices(low, lowest, low_choices, np.argmin)
+    if lowest.ideal == 0:
+        return 0.0, high
+    low = _minimum_ratio(high, lowest, low_choices)
     return low, high
+
+
+def _sums_at_lowest_gains(weights: Floats, parts: Sequence[AttainableGains]) -> _Sums:
+    """Return the sums of weighted gains and of ideals, over parts, at the lowest gains."""
+    numerator = 0.0
+    ideal = 0.0
+    for gains in parts:
+        lowest_gain = gains.levels[gains.lowest]
+        numerator += float(weights @ lowest_gain)
+        ideal += float(gains.ideal(gains.lowest_counts))
+    return _Sums(numerator, ideal)
+
+
+def _maximum_ratio(lowest: _Sums, choices: list[_Choices]) -> float:
+    """Return the maximum ratio by Dinkelbach's method: from 0 up, until nothing is higher."""
+    highest = 0.0
+    candidate = _ratio_of_best_choices(highest, lowest, choices, np.argmax)
+    while candidate > highest:
+        highest = candidate
+        candidate = _ratio_of_best_choices(highest, lowest, choices, np.argmax)
+    return highest
+
+
+def _minimum_ratio(start: float, lowest: _Sums, choices: list[_Choices]) -> float:
+    """Return the minimum ratio by Dinkelbach's method: from a ratio down, until nothing is lower."""
+    smallest = start
+    candidate = _ratio_of_best_choices(smallest, lowest, choices, np.argmin)
+    while candidate < smallest:
+        smallest = candidate
+        candidate = _ratio_of_best_choices(smallest, lowest, choices, np.argmin)
+    return smallest
 
 
 class _Sums(NamedTuple):
@@ -254,12 +280,17 @@ def _low_choices(weights: Floats, gains: AttainableGains) -> _Choices:
     """Return what the 0, 1, … open documents of the lowest weights add at their highest gain."""
     free = _free_steps(gains)
     steps = gains.steps[free]
-    rise = steps.sum()
+    # Weights do not increase: the last documents have the lowest ones.
     lightest_first = weights[gains.open][::-1]
-    numerator = _sums_of_first(lightest_first) * rise
+    weight_sums = _sums_of_first(lightest_first)  # (n_open + 1,)
+    whole_rise = steps.sum()
+    numerator = weight_sums * whole_rise
+
+    # A document that rises to its highest gain rises by all steps.
     discount_sums = _added_discounts(gains, free, len(gains.open))
-    ideal_by_step = discount_sums * steps  # (n_open + 1, n_steps)
-    return _Choices(numerator, ideal_by_step.sum(axis=1))
+    ideal_of_steps = discount_sums * steps  # (n_open + 1, n_steps)
+    ideal = ideal_of_steps.sum(axis=1)
+    return _Choices(numerator, ideal)
 
 
 def _high_choices(weights: Floats, gains: AttainableGains) -> list[_Choices]:
@@ -282,9 +313,15 @@ def _sums_of_first(values: Floats) -> Floats:
 
 
 def _free_steps(gains: AttainableGains) -> slice:
-    """Return the steps between the gains of the open documents, which all have the same gains."""
-    document = gains.open[0]
-    return slice(gains.lowest[document], gains.highest[document])
+    """Return the steps from the lowest to the highest gain of an open document.
+
+    All open documents have the same gains.
+    """
+    any_open = gains.open[0]
+    lowest_level = gains.lowest[any_open]
+    highest_level = gains.highest[any_open]
+    # Step 0 leads from level 0 to level 1: the last step to a level has the number before it.
+    return slice(lowest_level, highest_level)
 
 
 def _added_discounts(gains: AttainableGains, free: slice, n_documents: int) -> Floats:
@@ -293,24 +330,40 @@ def _added_discounts(gains: AttainableGains, free: slice, n_documents: int) -> F
     They are the discounts of the ideal ranking. The shape is (n_documents + 1, n_free_steps).
     """
     # Documents that rise to a level follow those that are at or above it anyway.
-    n_above = gains.lowest_counts[free]
-    n_rising = np.arange(n_documents + 1)[:, None]
-    discounts_with_rising = gains.cumulated[n_above + n_rising]
-    discounts_without_rising = gains.cumulated[n_above]
+    n_at_level = gains.lowest_counts[free]  # (n_free_steps,)
+    n_rising = np.arange(n_documents + 1)
+    n_with_rising = n_at_level + n_rising[:, None]
+    discounts_with_rising = gains.cumulated[n_with_rising]
+    discounts_without_rising = gains.cumulated[n_at_level]
     return np.asarray(discounts_with_rising - discounts_without_rising, dtype=np.float64)
 
 
 def _ratio_of_best_choices(
-    ratio: float, lowest: _Sums, choices: list[_Choices], pick: Callable[[Floats], np.intp]
+    ratio: float,
+    lowest: _Sums,
+    choices: list[_Choices],
+    index_of_best: Callable[[Floats], np.intp],
 ) -> float:
-    """Return the ratio of the gains that are best for a given ratio (a step of Dinkelbach's method).
+    """Return the ratio if the best number of documents rises in each of the choices.
 
-    `pick` is `numpy.argmax` or `numpy.argmin` of numerator - ratio · ideal.
+    The best number has the best numerator - ratio · ideal (a step of Dinkelbach's method).
+
+    Parameters
+    ----------
+    ratio : float
+        The ratio so far.
+    lowest : _Sums
+        The sums if no document rises.
+    choices : list of _Choices
+        What rising documents add.
+    index_of_best : callable
+        `numpy.argmax` to maximise the ratio, `numpy.argmin` to minimise it.
     """
     numerator = lowest.numerator
     ideal = lowest.ideal
     for choice in choices:
-        n_rising = pick(choice.numerator - ratio * choice.ideal)
+        difference = choice.numerator - ratio * choice.ideal
+        n_rising = index_of_best(difference)
         numerator += choice.numerator[n_rising]
         ideal += choice.ideal[n_rising]
     if ideal > 0:
@@ -387,14 +440,15 @@ class _Search:
         self.gains = gains
         self.exact = np.ones(len(weights), dtype=np.bool_)
 
+        # Rows of an array have the same length: where fewer weights are positive than in another
+        # problem, the next documents count as heavy, too; likewise for negative weights.
         by_weight = _sort_by_weight(weighted, weights[:, weighted])
-        # Problems have equal numbers of heavy documents, and of light ones, as rows of an array.
-        n_positive = (by_weight.weights > 0).sum(axis=1)
-        n_heavy = int(n_positive.max(initial=0))
-        self.heavy = by_weight.columns(slice(n_heavy))
-        n_negative = (by_weight.weights < 0).sum(axis=1)
-        n_light = int(n_negative.max(initial=0))
+        is_positive = by_weight.weights > 0
+        is_negative = by_weight.weights < 0
+        n_heavy = int(is_positive.sum(axis=1).max(initial=0))
+        n_light = int(is_negative.sum(axis=1).max(initial=0))
         n_not_light = len(weighted) - n_light
+        self.heavy = by_weight.columns(slice(n_heavy))
         self.not_light = by_weight.columns(slice(n_not_light))
         self.light = by_weight.columns(slice(n_not_light, None))
 
@@ -443,31 +497,42 @@ class _Search:
         return Extremes(self.best + 0.0, self.exact)
 
     def _try_ends(self) -> None:
-        """Try some of the heaviest documents at their highest level, the others at their lowest."""
-        gains = self.gains
-        # Start with all documents at their lowest level, and let heavy ones rise.
-        few_rise = self._prefix_ratios(self.heavy, self.lowest_sum, gains.lowest_counts)
-
-        # Start with all but the light documents at their highest level, and let light ones rise.
-        n_rising = gains.is_between_ends.sum(axis=0)
-        light_rises = gains.is_between_ends[self.light.documents]
-        n_rising_light = light_rises.sum(axis=1, dtype=np.intp)
-        counts = gains.lowest_counts + n_rising - n_rising_light  # (n_problems, n_steps)
-        weighted_rise = self.not_light.weights * self.rise[self.not_light.documents]
-        start = self.lowest_sum + weighted_rise.sum(axis=1)
-        many_rise = self._prefix_ratios(self.light, start, counts[:, None])
-
+        """Start with the best ratios with some of the heaviest documents highest, the others lowest."""
+        few_rise = self._ratios_if_heavy_rise()
+        many_rise = self._ratios_if_others_than_light_rise()
         self.best = np.maximum(few_rise.max(axis=1), many_rise.max(axis=1))
 
-    def _prefix_ratios(
-        self, sorted_documents: _WeightedDocuments, start: Floats, start_counts: Ints
+    def _ratios_if_heavy_rise(self) -> Floats:
+        """Return the ratios if the 0, 1, … heaviest documents are at their highest level.
+
+        All others are at their lowest. The shape is (n_problems, n_heavy + 1).
+        """
+        return self._ratios_of_rising(self.heavy, self.lowest_sum, self.gains.lowest_counts)
+
+    def _ratios_if_others_than_light_rise(self) -> Floats:
+        """Return the ratios if all but the light documents are at their highest level.
+
+        Of the light ones, the 0, 1, … heaviest are, too. Documents without a weight are, as a
+        larger ideal makes a negative ratio higher. The shape is (n_problems, n_light + 1).
+        """
+        gains = self.gains
+        n_rising = gains.is_between_ends.sum(axis=0)
+        light_rises = gains.is_between_ends[self.light.documents]  # (n_problems, n_light, n_steps)
+        n_light_rising = light_rises.sum(axis=1, dtype=np.intp)
+        counts = gains.lowest_counts + n_rising - n_light_rising  # (n_problems, n_steps)
+        weighted_rise = self.not_light.weights * self.rise[self.not_light.documents]
+        numerator = self.lowest_sum + weighted_rise.sum(axis=1)
+        return self._ratios_of_rising(self.light, numerator, counts[:, None])
+
+    def _ratios_of_rising(
+        self, candidates: _WeightedDocuments, start: Floats, start_counts: Ints
     ) -> Floats:
-        """Return the values if the first 0, 1, … documents rise to their highest level.
+        """Return the ratios if the first 0, 1, … candidates rise to their highest level.
 
         Parameters
         ----------
-        sorted_documents : _WeightedDocuments, shape (n_problems, n)
-            The documents.
+        candidates : _WeightedDocuments, shape (n_problems, n)
+            The documents that can rise, the heaviest first.
         start : ndarray of float, shape (n_problems,)
             The numerator if none rises.
         start_counts : ndarray of int, shape (n_steps,) or (n_problems, 1, n_steps)
@@ -477,15 +542,14 @@ class _Search:
         -------
         ndarray of float, shape (n_problems, n + 1)
         """
-        documents, weights = sorted_documents
-        n_problems, n = documents.shape
-        # In column 0, no document rises.
-        weighted_rise = weights * self.rise[documents]
+        n_problems, n = candidates.documents.shape
+        # Column 0 is that of no document rising.
+        weighted_rise = candidates.weights * self.rise[candidates.documents]
         numerator = np.repeat(start[:, None], n + 1, axis=1)
         numerator[:, 1:] += np.cumsum(weighted_rise, axis=1)
 
         # A document that rises reaches all levels between its ends.
-        reached_levels = self.gains.is_between_ends[documents]  # (n_problems, n, n_steps)
+        reached_levels = self.gains.is_between_ends[candidates.documents]
         n_reaching = np.zeros((n_problems, n + 1, len(self.gains.steps)), dtype=np.intp)
         np.cumsum(reached_levels, axis=1, out=n_reaching[:, 1:])
         ideal = self.gains.ideal(start_counts + n_reaching)
@@ -494,28 +558,34 @@ class _Search:
     def _maximise_negative_ratios(self) -> None:
         """Maximise the ratios that are negative so far."""
         gains = self.gains
-        has_different_ends = _differ(gains.lowest[gains.open]) or _differ(gains.highest[gains.open])
-        # With the same ends for all open documents, `_try_ends` has found negative maxima.
-        if not has_different_ends:
+        lowest_differs = _differ(gains.lowest[gains.open])
+        highest_differs = _differ(gains.highest[gains.open])
+        # If all open documents have the same ends, only weights tell which should be highest, and
+        # `_try_ends` has found the maximum.
+        if not (lowest_differs or highest_differs):
             return
         for problem in np.flatnonzero(self.best < 0).tolist():
             self._maximise_negative(problem)
 
     def _maximise_negative(self, problem: int) -> None:
-        """Maximise a negative ratio by Dinkelbach's method."""
-        gains = self.gains
-        n_documents = len(gains.allowed)
+        """Maximise a negative ratio by Dinkelbach's method, until it is not negative or the best."""
+        n_documents = len(self.gains.allowed)
         n_ranked = self.weights.shape[1]
-        weight = np.zeros(n_documents)
+        weight = np.zeros(n_documents)  # 0 for documents below those with a weight
         weight[:n_ranked] = self.weights[problem]
         while self.best[problem] < 0:
-            gain = self._best_ends(weight, self.best[problem])
-            ideal_gain = np.sort(gain)[::-1]
-            ideal = ideal_gain @ gains.discounts
-            value = ratio(weight @ gain, ideal)
-            if value <= self.best[problem]:
+            candidate = self._ratio_of_best_ends(weight, self.best[problem])
+            has_found_maximum = candidate <= self.best[problem]
+            if has_found_maximum:
                 return
-            self.best[problem] = value
+            self.best[problem] = candidate
+
+    def _ratio_of_best_ends(self, weight: Floats, negative_ratio: float) -> Floats:
+        """Return the ratio of the gains that are best for a given negative ratio."""
+        gain = self._best_ends(weight, negative_ratio)
+        ideal_gain = np.sort(gain)[::-1]
+        ideal = ideal_gain @ self.gains.discounts
+        return ratio(weight @ gain, ideal)
 
     def _best_ends(self, weight: Floats, negative_ratio: float) -> Floats:
         """Return the gains that maximise Σ weight · gain - ratio · ideal, for a negative ratio.
@@ -523,27 +593,23 @@ class _Search:
         The sum is convex, so that each document has its lowest or its highest gain. Which one
         follows from an assignment of documents to the ranks of the ideal ranking.
         """
-        from scipy.optimize import linear_sum_assignment
-
         gains = self.gains
         highest = gains.levels[gains.highest]
         # A gain without a negative weight can only increase the sum.
         lowest = np.where(weight >= 0, highest, gains.levels[gains.lowest])
 
-        # What each document adds to the sum at each rank, shape (n_documents, n_ranks + 1). Rank 0,
-        # without a discount, stands for all ranks below those that count.
+        # Rank 0, without a discount, stands for all ranks below those with a discount.
         positive_discounts = gains.discounts[gains.discounts > 0]
         rank_discounts = np.append(0.0, positive_discounts)
+
+        # What each document adds to the sum at each rank, with its lowest and with its highest gain;
+        # all have the shape (n_documents, n_ranks + 1).
         factor = weight[:, None] - negative_ratio * rank_discounts
         worth_at_lowest = factor * lowest[:, None]
         worth_at_highest = factor * highest[:, None]
         worth = np.maximum(worth_at_lowest, worth_at_highest)
 
-        # Documents that are assigned to no other rank stay at rank 0.
-        worth_above_rank_0 = worth[:, 1:] - worth[:, :1]
-        assigned, rank_index = linear_sum_assignment(worth_above_rank_0, maximize=True)
-        rank = np.zeros(len(weight), dtype=np.intp)
-        rank[assigned] = rank_index + 1
+        rank = _assign_ranks(worth)
         document = np.arange(len(weight))
         is_highest = worth_at_highest[document, rank] > worth_at_lowest[document, rank]
         return np.where(is_highest, highest, lowest)
@@ -551,7 +617,7 @@ class _Search:
     def _maximise_other_ratios(self) -> None:
         """Maximise the ratios that are at least 0."""
         has_heavy_documents = self.heavy.documents.shape[1] > 0
-        # A gain without a positive weight cannot increase such a ratio.
+        # Only a gain with a positive weight can increase such a ratio.
         if not has_heavy_documents:
             return
         gains = self.gains
@@ -559,12 +625,13 @@ class _Search:
         document = self.weighted[0]
         low = gains.lowest[document]
         high = gains.highest[document]
-        # Without gaps, all levels between the ends are allowed.
+        # The levels of all documents if they are those of the first one, and these have no gaps.
         level = np.arange(len(gains.levels))
-        is_between = (level >= low) & (level <= high)
-        has_same_gains = gains.allowed[self.weighted] == is_between
-        if has_same_gains.all():
-            self._maximise_by_step(problem, slice(low, high))
+        is_between_ends = (level >= low) & (level <= high)
+        has_these_levels = gains.allowed[self.weighted] == is_between_ends
+        if has_these_levels.all():
+            free_steps = slice(low, high)
+            self._maximise_by_step(problem, free_steps)
         else:
             self._branch(problem)
 
@@ -573,19 +640,21 @@ class _Search:
 
         `free` are the steps between these gains.
         """
-        gains = self.gains
+        steps = self.gains.steps[free]
         n_heavy = self.heavy.weights.shape[1]
-        discount_sums = _added_discounts(gains, free, n_heavy)
-        # The sum of the weights of the 0, 1, … heaviest documents, shape (n_problems, n_heavy + 1).
+        discount_sums = _added_discounts(self.gains, free, n_heavy)  # (n_heavy + 1, n_steps)
+        # The sum of the weights of the 0, 1, … heaviest documents, shape (n, n_heavy + 1).
         no_weight = np.zeros((len(problem), 1))
         cumulated_weights = np.cumsum(self.heavy.weights[problem], axis=1)
         weight_sums = np.append(no_weight, cumulated_weights, axis=1)
+
+        # Problems whose ratio does not rise any more are solved, and left out.
         while len(problem):
-            value = self._dinkelbach_step(problem, weight_sums, discount_sums, gains.steps[free])
-            is_better = value > self.best[problem]
+            candidate = self._dinkelbach_step(problem, weight_sums, discount_sums, steps)
+            is_better = candidate > self.best[problem]
             problem = problem[is_better]
             weight_sums = weight_sums[is_better]
-            self.best[problem] = value[is_better]
+            self.best[problem] = candidate[is_better]
 
     def _dinkelbach_step(
         self, problem: Ints, weight_sums: Floats, discount_sums: Floats, steps: Floats
@@ -603,27 +672,39 @@ class _Search:
         steps : ndarray of float, shape (n_steps,)
             The steps by which documents can rise.
         """
-        gains = self.gains
+        best_by_step = self._best_numbers_rising(problem, weight_sums, discount_sums)
+        # Documents rise by a step only if they rise by the steps before it.
+        n_rising = np.minimum.accumulate(best_by_step, axis=1)  # (n, n_steps)
+
+        rising_weights = np.take_along_axis(weight_sums, n_rising, axis=1)
+        numerator = self.lowest_sum[problem] + rising_weights @ steps
+        step_index = np.arange(len(steps))
+        rising_discounts = discount_sums[n_rising, step_index]
+        lowest_ideal = self.gains.ideal(self.gains.lowest_counts)
+        ideal = lowest_ideal + rising_discounts @ steps
+        return ratio(numerator, ideal)
+
+    def _best_numbers_rising(
+        self, problem: Ints, weight_sums: Floats, discount_sums: Floats
+    ) -> Ints:
+        """Return how many of the heaviest documents should rise by each step, shape (n, n_steps).
+
+        They maximise numerator - best ratio · ideal. The parameters are those of
+        `_dinkelbach_step`.
+        """
         best = self.best[problem]
-        # What documents that rise add to the maximised difference, divided by the step,
+        # What 0, 1, … rising documents add to the difference, divided by the step,
         # shape (n, n_heavy + 1, n_steps).
         ideal_cost = best[:, None, None] * discount_sums
         added = weight_sums[:, :, None] - ideal_cost
 
-        # Let the fewest documents rise that add the maximum, up to rounding.
-        largest_term = np.maximum(self.heavy.weights[problem, 0], best * gains.discounts[0])
-        tolerance = _TIE * largest_term
+        # Of numbers that add the maximum, up to rounding, take the lowest.
+        heaviest_weight = self.heavy.weights[problem, 0]
+        largest_cost = best * self.gains.discounts[0]
+        tolerance = _TIE * np.maximum(heaviest_weight, largest_cost)
         enough = added.max(axis=1) - tolerance[:, None]
         adds_enough = added >= enough[:, None]
-        fewest = adds_enough.argmax(axis=1)  # (n, n_steps)
-
-        # Documents rise by a step only if they rise by the steps before it.
-        n_rising = np.minimum.accumulate(fewest, axis=1)
-        rising_weights = np.take_along_axis(weight_sums, n_rising, axis=1)
-        rising_discounts = discount_sums[n_rising, np.arange(len(steps))]
-        numerator = self.lowest_sum[problem] + rising_weights @ steps
-        ideal = gains.ideal(gains.lowest_counts) + rising_discounts @ steps
-        return ratio(numerator, ideal)
+        return np.asarray(adds_enough.argmax(axis=1), dtype=np.intp)
 
     def _bound_inexact_ratios(self) -> None:
         """Replace ratios whose maximum was not found by a bound, the maximum without gaps."""
@@ -636,6 +717,7 @@ class _Search:
     def _branch(self, problem: Ints) -> None:
         """Maximise ratios of at least 0, in branches on the documents whose gains have gaps."""
         gains = self.gains
+        # At first, each problem is one node, in which all heavy documents have all their levels.
         documents = self.heavy.documents[problem]
         nodes = _Nodes(problem, gains.lowest[documents], gains.highest[documents])
         n_nodes = np.zeros(len(self.weights), dtype=np.intp)  # of each problem
@@ -644,11 +726,11 @@ class _Search:
         cells_per_node = n_heavy * len(gains.levels)
         nodes_at_once = max(1, _BATCH // cells_per_node)
         while len(nodes.problem):
-            later = nodes.take(slice(nodes_at_once, None))
             batch = nodes.take(slice(nodes_at_once))
+            later = nodes.take(slice(nodes_at_once, None))
             # Problems with too many nodes are only bounded.
-            batch = batch.take(self.exact[batch.problem])
-            next_nodes = self._process_nodes(batch, n_nodes)
+            has_few_nodes = self.exact[batch.problem]
+            next_nodes = self._process_nodes(batch.take(has_few_nodes), n_nodes)
             nodes = _join_nodes([next_nodes, later])
 
     def _process_nodes(self, nodes: _Nodes, n_nodes: Ints) -> _Nodes:
@@ -658,7 +740,7 @@ class _Search:
         """
         level, has_excess = self._relax(nodes)
         documents = self.heavy.documents[nodes.problem]
-        is_allowed = self.gains.allowed[documents, level]
+        is_allowed = self.gains.allowed[documents, level]  # (n_nodes, n_heavy)
         is_attainable = np.asarray(is_allowed.all(axis=1), dtype=np.bool_)
         earlier_best = self.best[nodes.problem]
         self._try_levels(nodes.problem, level, is_attainable)
@@ -669,9 +751,11 @@ class _Search:
 
         # Levels in a gap are split off, unless the node has no ratio above the best one.
         is_split = ~is_attainable & has_excess
-        below, above = self._split(nodes.take(is_split), level[is_split], is_allowed[is_split])
-        np.add.at(n_nodes, nodes.problem[is_split], 2)
-        self.exact[n_nodes > MOST_NODES] = False
+        split = nodes.take(is_split)
+        below, above = self._split(split, level[is_split], is_allowed[is_split])
+        np.add.at(n_nodes, split.problem, 2)
+        has_too_many = n_nodes > MOST_NODES
+        self.exact[has_too_many] = False
         return _join_nodes([repeated, below, above])
 
     def _try_levels(self, problem: Ints, level: Ints, is_attainable: Bools) -> None:
@@ -686,14 +770,16 @@ class _Search:
         is_attainable : ndarray of bool, shape (n_nodes,)
             Whether all levels of a node are allowed.
         """
+        # Several nodes can be of the same problem: `maximum.at` takes the best of them.
         if is_attainable.all():
             np.maximum.at(self.best, problem, self._values(problem, level))
             return
-        # The neighbours of an allowed level are the level itself.
+        # An allowed level is itself the nearest one, both below and above.
         documents = self.heavy.documents[problem]
-        for neighbour in self.gains.neighbours:
-            allowed_level = neighbour[documents, level]
-            np.maximum.at(self.best, problem, self._values(problem, allowed_level))
+        level_below = self.gains.allowed_below[documents, level]
+        level_above = self.gains.allowed_above[documents, level]
+        np.maximum.at(self.best, problem, self._values(problem, level_below))
+        np.maximum.at(self.best, problem, self._values(problem, level_above))
 
     def _split(self, nodes: _Nodes, level: Ints, is_allowed: Bools) -> tuple[_Nodes, _Nodes]:
         """Split each node at the gap around the level of its first document that does not fit.
@@ -702,24 +788,32 @@ class _Search:
         and `is_allowed` have the shape (n_nodes, n_heavy).
         """
         node = np.arange(len(nodes.problem))
-        column = is_allowed.argmin(axis=1)  # of the first document that does not fit
+        # `argmin` of a mask is the first column where it is false.
+        column = is_allowed.argmin(axis=1)
         document = self.heavy.documents[nodes.problem, column]
         level_in_gap = level[node, column]
-        below, above = self.gains.neighbours
-        high_below_gap = nodes.high.copy()
-        high_below_gap[node, column] = below[document, level_in_gap]
-        low_above_gap = nodes.low.copy()
-        low_above_gap[node, column] = above[document, level_in_gap]
-        return nodes._replace(high=high_below_gap), nodes._replace(low=low_above_gap)
+
+        high = nodes.high.copy()
+        high[node, column] = self.gains.allowed_below[document, level_in_gap]
+        nodes_below_gap = nodes._replace(high=high)
+        low = nodes.low.copy()
+        low[node, column] = self.gains.allowed_above[document, level_in_gap]
+        nodes_above_gap = nodes._replace(low=low)
+        return nodes_below_gap, nodes_above_gap
 
     def _values(self, problem: Ints, level: Ints) -> Floats:
-        """Return the values if the heavy documents have these levels, others their lowest."""
+        """Return the ratios if the heavy documents have these levels, others their lowest.
+
+        `problem` has the shape (n,), `level` the shape (n, n_heavy).
+        """
         gains = self.gains
-        lowest = gains.lowest[self.heavy.documents[problem]]
-        rise = gains.levels[level] - gains.levels[lowest]
+        documents = self.heavy.documents[problem]
+        lowest_level = gains.lowest[documents]
+        rise = gains.levels[level] - gains.levels[lowest_level]
         weighted_rise = self.heavy.weights[problem] * rise
         numerator = self.lowest_sum[problem] + weighted_rise.sum(axis=1)
-        ideal = gains.ideal(self._counts(problem, level))
+        counts = self._counts(problem, level)
+        ideal = gains.ideal(counts)
         return ratio(numerator, ideal)
 
     def _counts(self, problem: Ints, level: Ints) -> Ints:
@@ -734,6 +828,8 @@ class _Search:
     def _relax(self, nodes: _Nodes) -> tuple[Ints, Bools]:
         """Maximise numerator - best ratio · ideal of each node, with a decision per step.
 
+        Gaps are ignored: each document can have all levels between its limits in the node.
+
         Returns
         -------
         level : ndarray of int, shape (n_nodes, n_heavy)
@@ -742,7 +838,7 @@ class _Search:
             Whether the maximum is above 0, up to rounding: a ratio above the best one is possible.
         """
         positive_levels = self.gains.positive_levels
-        is_above_low = nodes.low[:, :, None] < positive_levels
+        is_above_low = positive_levels > nodes.low[:, :, None]
         is_up_to_high = positive_levels <= nodes.high[:, :, None]
         is_free = is_above_low & is_up_to_high  # (n_nodes, n_heavy, n_steps)
         lowest_counts = self._counts(nodes.problem, nodes.low)  # (n_nodes, n_steps)
@@ -771,18 +867,20 @@ class _Search:
             What the free documents down to each heavy one add if they rise by a step, divided by
             the step.
         """
-        # What they add to the numerator is the sum of their weights.
+        # To the numerator, they add the sum of their weights.
         weight = self.heavy.weights[problem]  # (n_nodes, n_heavy)
         free_weight = np.where(is_free, weight[:, :, None], 0.0)
         weight_sums = np.cumsum(free_weight, axis=1)
 
-        # What they add to the ideal are the discounts of the ranks after those of other documents.
-        cumulated = self.gains.cumulated
+        # To the ideal, they add the discounts of the ranks that follow those of the documents which
+        # are at the level anyway.
         n_rising = np.cumsum(is_free, axis=1)
         counts = lowest_counts[:, None] + n_rising
-        discount_sums = cumulated[counts] - cumulated[lowest_counts][:, None]
-        best = self.best[problem]
-        ideal_cost = best[:, None, None] * discount_sums
+        discounts_with_rising = self.gains.cumulated[counts]
+        discounts_without_rising = self.gains.cumulated[lowest_counts]
+        discount_sums = discounts_with_rising - discounts_without_rising[:, None]
+        best_ratio = self.best[problem]
+        ideal_cost = best_ratio[:, None, None] * discount_sums
         return np.asarray(weight_sums - ideal_cost, dtype=np.float64)
 
     def _best_levels(
@@ -790,39 +888,64 @@ class _Search:
     ) -> Ints:
         """Return the level of each heavy document if the fewest rise that add the maximum.
 
-        The parameters are those of `_added_by_rising`, its result, and the maximum of this per node
-        and step.
-        """
-        weight = self.heavy.weights[nodes.problem]  # (n_nodes, n_heavy)
-        # The first number of documents that adds the maximum, up to rounding errors.
-        largest_discount = self.gains.discounts[0]
-        largest_cost = self.best[nodes.problem] * largest_discount
-        largest_term = np.maximum(np.abs(weight).max(axis=1), largest_cost)
-        tolerance = _TIE * largest_term
-        enough = most_added - tolerance[:, None]
-        adds_enough = added >= enough[:, None]
-        last_rising = adds_enough.argmax(axis=1)  # (n_nodes, n_steps)
+        Parameters
+        ----------
+        nodes : _Nodes
+            The nodes.
+        is_free : ndarray of bool, shape (n_nodes, n_heavy, n_steps)
+            Whether each document may rise to each positive level.
+        added : ndarray of float, shape (n_nodes, n_heavy, n_steps)
+            The result of `_added_by_rising`.
+        most_added : ndarray of float, shape (n_nodes, n_steps)
+            The maximum of `added` over the documents, at least 0.
 
+        Returns
+        -------
+        ndarray of int, shape (n_nodes, n_heavy)
+        """
+        tolerance = self._rounding_of_added(nodes.problem)
+        enough = most_added - tolerance[:, None]  # (n_nodes, n_steps)
+        adds_enough = added >= enough[:, None]
+        # The fewest documents are those down to the first that adds enough.
+        last_rising = adds_enough.argmax(axis=1)  # (n_nodes, n_steps)
+        position = np.arange(added.shape[1])
+        is_among_fewest = position[:, None] <= last_rising[:, None]
         # If the maximum is 0 up to rounding errors, no document rises.
         is_worthwhile = enough > 0
-        column = np.arange(weight.shape[1])
-        is_heavy_enough = column[:, None] <= last_rising[:, None]
-        rises = is_free & is_heavy_enough & is_worthwhile[:, None]
+        rises = is_free & is_among_fewest & is_worthwhile[:, None]
 
         # Documents reach a level only if they reach the levels below it.
-        is_at_low = nodes.low[:, :, None] >= self.gains.positive_levels
-        is_reached = np.logical_and.accumulate(rises | is_at_low, axis=2)
+        is_at_or_below_low = self.gains.positive_levels <= nodes.low[:, :, None]
+        can_reach = rises | is_at_or_below_low
+        is_reached = np.logical_and.accumulate(can_reach, axis=2)
+        # The number of positive levels reached is the number of the highest one.
         return np.asarray(is_reached.sum(axis=2), dtype=np.intp)
+
+    def _rounding_of_added(self, problem: Ints) -> Floats:
+        """Return by how much equal sums of `_added_by_rising` can differ, shape (n_nodes,)."""
+        weight = self.heavy.weights[problem]
+        largest_weight = np.abs(weight).max(axis=1)
+        largest_cost = self.best[problem] * self.gains.discounts[0]
+        return np.asarray(_TIE * np.maximum(largest_weight, largest_cost), dtype=np.float64)
 
     def _has_excess(self, nodes: _Nodes, lowest_counts: Ints, most_added: Floats) -> Bools:
         """Return whether the maximum of numerator - best ratio · ideal is above 0.
 
         It is the value at the lowest levels of a node, and what rising documents add to it.
+
+        Parameters
+        ----------
+        nodes : _Nodes
+            The nodes.
+        lowest_counts : ndarray of int, shape (n_nodes, n_steps)
+            The number of documents at or above each positive level, at these lowest levels.
+        most_added : ndarray of float, shape (n_nodes, n_steps)
+            What rising documents add, divided by the step.
         """
         gains = self.gains
         problem = nodes.problem
         weight = self.heavy.weights[problem]
-        # In a node, documents have at least the level `low`, above their lowest one.
+        # `lowest_sum` has the documents at their own lowest levels, which may be below the node's.
         lowest = gains.lowest[self.heavy.documents[problem]]
         rise_to_low = gains.levels[nodes.low] - gains.levels[lowest]
         sum_of_rises = (weight * rise_to_low).sum(axis=1)
@@ -833,10 +956,27 @@ class _Search:
         absolute_terms = np.abs(weight) * gains.levels[nodes.high]
         absolute_highest_sum = absolute_terms.sum(axis=1)
         absolute_sum = self.absolute_lowest_sum[problem] + absolute_highest_sum + ideal_cost
+        rounding_error = _ROUNDING * absolute_sum
         excess = numerator - ideal_cost
-        return np.asarray(excess > _ROUNDING * absolute_sum, dtype=np.bool_)
+        return np.asarray(excess > rounding_error, dtype=np.bool_)
 
 
 def _differ(levels: Ints) -> bool:
     """Return whether there are different levels."""
     return len(np.unique(levels)) > 1
+
+
+def _assign_ranks(worth: Floats) -> Ints:
+    """Return the ranks of documents that maximise the sum of their worths, shape (n_documents,).
+
+    `worth` has one row per document and one column per rank. Rank 0 can have any number of
+    documents, each other rank only one.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    # Documents that are assigned to no other rank stay at rank 0.
+    worth_above_rank_0 = worth[:, 1:] - worth[:, :1]
+    assigned, column = linear_sum_assignment(worth_above_rank_0, maximize=True)
+    rank = np.zeros(len(worth), dtype=np.intp)
+    rank[assigned] = column + 1  # column 0 is rank 1
+    return rank

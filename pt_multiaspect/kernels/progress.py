@@ -28,8 +28,8 @@ def precedence(types: Floats) -> Floats:
     """
     gain = types[:, :, None]
     gain_of_other = types[:, None, :]
-    is_as_high = gain >= gain_of_other  # (n_measures, n_types, n_types)
-    precedes = np.asarray(is_as_high.all(axis=0), dtype=np.float64)
+    is_at_least_as_high = gain >= gain_of_other  # (n_measures, n_types, n_types)
+    precedes = np.asarray(is_at_least_as_high.all(axis=0), dtype=np.float64)
     # No type precedes itself.
     np.fill_diagonal(precedes, 0.0)
     return precedes
@@ -146,14 +146,16 @@ class LinearProgress(ConvexProgress):
         self.factor = np.append(discount, 0.0)
         discounted_ranks = np.flatnonzero(discount > 0) + 1
         self.depth = int(discounted_ranks.max(initial=0))
-        # Types of equal gain are of one level; levels are in decreasing order.
-        negative_levels, level_of_type = np.unique(-gain, return_inverse=True)
-        self._levels = -negative_levels
-        level_numbers = np.arange(len(self._levels))
-        is_of_level = level_of_type[:, None] == level_numbers
-        self._is_of_level = is_of_level.astype(np.float64)  # (n_types, n_levels)
-        # The sum of the discounts of the first ranks, from none to all of them.
-        self._discount_sums = np.concatenate([[0.0], np.cumsum(discount)])
+        # The sums of the first 0, 1, … discounts.
+        self._discount_sums = np.append(0.0, np.cumsum(discount))
+
+        # The different gains, highest first: `np.unique` sorts upwards.
+        negative_gains, index_of_type = np.unique(-gain, return_inverse=True)
+        self._distinct_gains = -negative_gains
+        indices = np.arange(len(self._distinct_gains))
+        has_gain = index_of_type[:, None] == indices
+        # 1 where a type (row) has a gain (column), else 0.
+        self._has_gain = has_gain.astype(np.float64)
 
     def level(self, counts: NDArray[np.number]) -> Floats:
         """Return the sum of the gains."""
@@ -167,18 +169,20 @@ class LinearProgress(ConvexProgress):
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain of the remaining documents in decreasing order, which is optimal."""
-        remaining = self._totals - counts
-        n_left = remaining @ self._is_of_level  # (n_states, n_levels)
-        # Levels of gain decrease, so the documents of each level follow those of the one before.
-        n_left_to_level = np.cumsum(n_left, axis=1).astype(np.intp)
-        last_rank = rank + n_left_to_level
-        # The discounts of a level are the sum to its last rank minus that of the level before.
-        sum_to_level = self._discount_sums[last_rank]
+        remaining = self._totals - counts  # (n_states, n_types)
+        n_with_gain = remaining @ self._has_gain  # (n_states, n_gains)
+        # The highest gain is first, so the documents of each gain follow those of higher gains.
+        n_with_gain_or_higher = np.cumsum(n_with_gain, axis=1).astype(np.intp)
+        last_rank = rank + n_with_gain_or_higher
+
+        # The discounts of a gain are the sum to its last rank, minus that to the rank before its
+        # first one, which is the last rank of the next higher gain.
+        sum_to_last_rank = self._discount_sums[last_rank]
         sum_to_rank = np.full((len(counts), 1), self._discount_sums[rank])
-        sum_to_level_before = np.concatenate([sum_to_rank, sum_to_level[:, :-1]], axis=1)
-        discounts_of_level = sum_to_level - sum_to_level_before
-        gain = discounts_of_level @ self._levels
-        return np.asarray(gain, dtype=np.float64)
+        sum_before_first = np.concatenate([sum_to_rank, sum_to_last_rank[:, :-1]], axis=1)
+        discounts_of_gain = sum_to_last_rank - sum_before_first
+        total_gain = discounts_of_gain @ self._distinct_gains
+        return np.asarray(total_gain, dtype=np.float64)
 
 
 def _depth(cutoff: int | None, totals: Counts) -> int:
@@ -229,8 +233,9 @@ class BinaryProgress(Progress):
 class APProgress(BinaryProgress, ConvexProgress):
     """Progress of average precision."""
 
-    # With F positive documents up to a rank and x = 1 if there is a positive one at the rank,
-    # F_i x_i = (F_i² + F_i - F_(i-1)² - F_(i-1)) / 2.
+    # R · AP is the sum of F / rank over the ranks of positive documents, where F is the number of
+    # positive documents down to the rank. The sum of F over such ranks is 1 + 2 + … + F =
+    # F (F + 1) / 2, which is `level` if divided by R.
 
     def __init__(self, positive: Floats, cutoff: int | None, totals: Counts) -> None:
         """Prepare the progress of a query; the parameters are those of `BinaryProgress`."""
@@ -238,15 +243,15 @@ class APProgress(BinaryProgress, ConvexProgress):
         n_documents = int(totals.sum())
         ranks = np.arange(1, n_documents + 1)
         reciprocals = 1.0 / ranks
-        # Ranks below the cutoff count for nothing, and the last factor is 0.
-        factor = np.where(ranks <= self.depth, reciprocals, 0.0)
-        self.factor = np.append(factor, 0.0)
-        # The harmonic numbers, from that of 0 on: sums of 1 / rank over the first ranks.
-        self._harmonic_numbers = np.concatenate([[0.0], np.cumsum(reciprocals)])
+        # Ranks below the cutoff count for nothing, nor does what follows the last rank.
+        counted_reciprocals = np.where(ranks <= self.depth, reciprocals, 0.0)
+        self.factor = np.append(counted_reciprocals, 0.0)
+        # The sums of the first 0, 1, … reciprocals of ranks.
+        self._harmonic_numbers = np.append(0.0, np.cumsum(reciprocals))
 
     def level(self, counts: NDArray[np.number]) -> Floats:
-        """Return F (F + 1) / 2R for F positive documents of R."""
-        n_found = counts @ self._positive
+        """Return F (F + 1) / 2R for F positive documents of R, the sum of 1, 2, …, F over R."""
+        n_found = counts @ self._positive  # F
         doubled_sum = n_found * (n_found + 1)
         level = doubled_sum / (2 * self._norm)
         return np.asarray(level, dtype=np.float64)
@@ -259,16 +264,17 @@ class APProgress(BinaryProgress, ConvexProgress):
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain if all remaining positive documents follow."""
         n_found = self._n_found(counts)
-        n_ranks_left = max(self.depth - rank, 0)
         n_positive_left = self._n_positive - n_found
-        n_left = np.clip(n_positive_left, 0, n_ranks_left)
-        # The precision at the j-th of them is (n_found + j) / (rank + j), which equals
-        # 1 + (n_found - rank) / (rank + j); the sum of the reciprocals is known.
-        last_rank = rank + n_left
+        n_ranks_left = max(self.depth - rank, 0)
+        n_following = np.clip(n_positive_left, 0, n_ranks_left)
+        last_rank = rank + n_following
+
+        # The precision at each later rank k is (n_found + k - rank) / k = 1 + (n_found - rank) / k,
+        # so that their sum follows from that of 1 / k.
         sum_to_last_rank = self._harmonic_numbers[last_rank]
         sum_to_rank = self._harmonic_numbers[rank]
-        reciprocals = sum_to_last_rank - sum_to_rank
-        sum_of_precisions = n_left + (n_found - rank) * reciprocals
+        sum_of_reciprocals = sum_to_last_rank - sum_to_rank
+        sum_of_precisions = n_following + (n_found - rank) * sum_of_reciprocals
         return np.asarray(sum_of_precisions / self._norm, dtype=np.float64)
 
 

@@ -104,6 +104,7 @@ def search(
     rank = np.empty(len(query), dtype=np.intp)
     bound = floor.copy()
     for index, documents in enumerate(_sorted_documents(gains, query, len(floor))):
+        # Documents stay in this order unless the search finds a better one.
         rank[documents] = np.arange(1, len(documents) + 1)
 
         # Measures without weight do not count, nor do documents without gain by the others.
@@ -123,13 +124,10 @@ def search(
         aim: _Aim
         if mean is None:
             aim = _WeightedSum(parts, active_weights, types.totals)
+        elif _is_not_worth_a_search(mean.bound[index], floor[index], parts, types.totals):
+            bound[index] = mean.bound[index]
+            continue
         else:
-            # A search that takes too long, or cannot improve the known value, is skipped.
-            effort = _search_effort(parts, types.totals)
-            is_known = mean.bound[index] <= floor[index] + _TOLERANCE
-            if effort > _MOST_EFFORT or is_known:
-                bound[index] = mean.bound[index]
-                continue
             slope = mean.slope[active, index]
             aim = _Mean(parts, active_weights, slope, mean.combine, types.totals)
 
@@ -155,17 +153,24 @@ def _sorted_documents(gains: Floats, query: Ints, n_queries: int) -> list[Ints]:
         The number of queries.
     """
     is_useless = ~gains.any(axis=0)
-    # Sorting makes the result independent of the order of the qrels. The last key comes first.
-    by_query = np.lexsort((*-gains, is_useless, query))
+    # Sorting by gains makes the result independent of the order of the qrels. `lexsort` sorts by
+    # its last key first: the query.
+    keys = [*-gains, is_useless, query]
+    by_query = np.lexsort(keys)
     starts = np.searchsorted(query, np.arange(n_queries + 1))
     return [by_query[start:end] for start, end in pairwise(starts)]
 
 
-def _search_effort(parts: list[Progress], totals: Counts) -> float:
-    """Return types^1.5 · ranks, which grows with the duration of a search for a query."""
+def _is_not_worth_a_search(
+    bound: float, known_value: float, parts: list[Progress], totals: Counts
+) -> bool:
+    """Return whether a search would take too long, or cannot improve the known value."""
+    is_known = bound <= known_value + _TOLERANCE
     n_types = len(totals)
     deepest_rank = max(part.depth for part in parts)
-    return float(n_types**1.5 * deepest_rank)
+    # The duration of a search grows about like this number.
+    effort = n_types**1.5 * deepest_rank
+    return bool(is_known or effort > _MOST_EFFORT)
 
 
 def _ranks_from_types(sequence: Ints, type_of_document: Ints) -> Ints:
@@ -173,10 +178,12 @@ def _ranks_from_types(sequence: Ints, type_of_document: Ints) -> Ints:
 
     The documents of a type take its ranks in their order.
     """
+    # Both sorted by type: the first document belongs to the first rank, and so on.
     documents_by_type = np.argsort(type_of_document, kind="stable")
     positions_by_type = np.argsort(sequence, kind="stable")
+    ranks_by_type = positions_by_type + 1
     ranks = np.empty(len(sequence), dtype=np.intp)
-    ranks[documents_by_type] = positions_by_type + 1
+    ranks[documents_by_type] = ranks_by_type
     return ranks
 
 
@@ -253,27 +260,35 @@ class _WeightedSum(_Aim):
 
     def hope(self, values: Floats, rank: int, counts: Counts) -> Floats:
         """Return the values after a rank plus upper bounds of the later gain, shape (n_states,)."""
-        rest = _bound_of_rest(self._convex, rank, counts)
+        bound_of_convex = _bound_of_rest(self._convex, rank, counts)
         if self._later_worth is not None:
-            # With the level of a measure at each rank and its factor, its gain after `rank` is
-            # Σ_later level · (factor - next factor) - level(counts) · factor[rank + 1].
-            worth_of_counts = np.zeros(len(counts))
-            for weight, part in self._convex:
-                next_factor = part.factor[rank]  # the array begins with rank 1
-                worth = next_factor * part.level(counts)
-                worth_of_counts = worth_of_counts + weight * worth
-            joint_rest = self._later_worth[rank] - worth_of_counts
-            rest = np.minimum(rest, joint_rest)
-        rest = rest + _bound_of_rest(self._others, rank, counts)
-        return self.value(values) + rest
+            # Either bound may be the lower one: those of single measures, or that of all together.
+            joint_bound = self._later_worth[rank] - self._worth_lost(rank, counts)
+            bound_of_convex = np.minimum(bound_of_convex, joint_bound)
+        bound_of_rest = bound_of_convex + _bound_of_rest(self._others, rank, counts)
+        return self.value(values) + bound_of_rest
+
+    def _worth_lost(self, rank: int, counts: Counts) -> Floats:
+        """Return Σ weight · level(counts) · factor[rank + 1] of the convex measures.
+
+        The later gain of a measure is Σ_later level · (factor - next factor) less its term here,
+        without the weight. The shape is (n_states,).
+        """
+        worth = np.zeros(len(counts))
+        for weight, part in self._convex:
+            next_factor = part.factor[rank]  # of rank + 1, as the array begins with rank 1
+            worth_of_part = next_factor * part.level(counts)
+            worth = worth + weight * worth_of_part
+        return worth
 
     def non_dominated(self, values: Floats, key: Ints) -> Ints:
         """Return the positions of the states with the highest value of their key.
 
         States with the same key have the same documents, and so the same later gain.
         """
-        order = descending(key, self.value(values))
-        return order[heads(key[order])]
+        highest_first = descending(key, self.value(values))  # sorted by key, then by value
+        first_of_keys = heads(key[highest_first])
+        return highest_first[first_of_keys]
 
 
 def _bound_of_rest(parts: Sequence[_WeightedProgress], rank: int, counts: Counts) -> Floats:
@@ -324,10 +339,10 @@ class _Mean(_Aim):
         key : ndarray of int, shape (n_states,)
             A number per state, equal for states with the same documents.
         """
-        # Sort by documents, then by decreasing values of the first measure, the second and so on
-        # (`lexsort` begins with the last key): dominating states precede those they dominate.
-        decreasing_values = -values[::-1]
-        order = np.lexsort((*decreasing_values, key))
+        # Sort by documents, then by decreasing values of the first measure, the second and so on:
+        # dominating states precede those they dominate. `lexsort` sorts by its last key first.
+        last_measure_first = -values[::-1]
+        order = np.lexsort((*last_measure_first, key))
         key = key[order]
         values = values[:, order]
         is_dominated = np.zeros(len(order), dtype=np.bool_)
@@ -335,12 +350,27 @@ class _Mean(_Aim):
         # Comparing all pairs would take too long: only the nearest predecessors are compared.
         n_neighbours = min(_NEIGHBOURS, len(order) - 1)
         for distance in range(1, n_neighbours + 1):
+            # Each state, and the one that is `distance` before it.
             has_same_documents = key[distance:] == key[:-distance]
+            own_values = values[:, distance:]
             earlier_values = values[:, :-distance]
-            later_values = values[:, distance:]
-            is_at_most = (earlier_values >= later_values).all(axis=0)
-            is_dominated[distance:] |= has_same_documents & is_at_most
-        return np.asarray(order[~is_dominated], dtype=np.intp)
+            is_at_most_earlier = (own_values <= earlier_values).all(axis=0)
+            is_dominated[distance:] |= has_same_documents & is_at_most_earlier
+        non_dominated = order[~is_dominated]
+        return np.asarray(non_dominated, dtype=np.intp)
+
+
+class _States(NamedTuple):
+    """Partial rankings of the same number of documents."""
+
+    #: The number of documents of each type, shape (n_states, n_types).
+    counts: Counts
+    #: The value of each measure, shape (n_terms, n_states).
+    values: Floats
+
+    def take(self, positions: Ints) -> _States:
+        """Return the states at the positions."""
+        return _States(self.counts[positions], self.values[:, positions])
 
 
 class _Step(NamedTuple):
@@ -351,11 +381,15 @@ class _Step(NamedTuple):
     #: The type of the document at the rank.
     chosen: Ints
 
+    def take(self, positions: Ints) -> _Step:
+        """Return the step to the states at the positions."""
+        return _Step(self.previous[positions], self.chosen[positions])
+
 
 def _beam(aim: _Aim, types: _DocumentTypes, floor: float, width: int) -> tuple[Ints | None, float]:
     """Return the best sequence of types, None if its value is not above `floor`, and a bound.
 
-    A state is a partial ranking; its `hope` is the upper bound of the values of its completions.
+    States are partial rankings; their `hope` is an upper bound of the values of completions.
     """
     totals = types.totals
     n_types = len(totals)
@@ -365,52 +399,75 @@ def _beam(aim: _Aim, types: _DocumentTypes, floor: float, width: int) -> tuple[I
     affordable_width = int(_MOST_CELLS / n_types**1.5)
     width = min(width, max(_LEAST_WIDTH, affordable_width))
 
-    counts = np.zeros((1, n_types), dtype=np.int32)  # (n_states, n_types)
-    values = np.zeros((len(aim.parts), 1))  # (n_terms, n_states)
+    no_documents = np.zeros((1, n_types), dtype=np.int32)
+    no_values = np.zeros((len(aim.parts), 1))
+    states = _States(no_documents, no_values)
     steps: list[_Step] = []
     highest_dropped = -np.inf
     for rank in range(1, n_documents + 1):
-        previous, chosen, extended = place_documents(counts, totals, precedes)
-        gained = np.stack([part.step(rank, counts)[previous, chosen] for part in aim.parts])
-        values = values[:, previous] + gained
-        kept = aim.non_dominated(values, row_keys(extended, sizes))
-
-        # States that cannot exceed the known value are dropped without loss.
-        hope = aim.hope(values[:, kept], rank, extended[kept])
-        is_hopeless = hope <= floor + _TOLERANCE
-        kept = kept[~is_hopeless]
-        hope = hope[~is_hopeless]
-        if len(kept) > width:
-            by_hope = np.argsort(-hope, kind="stable")
-            hope_of_first_dropped = float(hope[by_hope[width]])
-            highest_dropped = max(highest_dropped, hope_of_first_dropped)
-            kept = kept[by_hope[:width]]
-            hope = hope[by_hope[:width]]
-        if not len(kept):
+        extended, step = _extend(states, rank, aim.parts, totals, precedes)
+        keys = row_keys(extended.counts, sizes)
+        non_dominated = aim.non_dominated(extended.values, keys)
+        candidates = extended.take(non_dominated)
+        hope = aim.hope(candidates.values, rank, candidates.counts)
+        chosen, hope_of_dropped = _choose_states(hope, floor, width)
+        highest_dropped = max(highest_dropped, hope_of_dropped)
+        if not len(chosen):
             return None, max(floor, highest_dropped)
 
-        counts = extended[kept]
-        values = values[:, kept]
-        steps.append(_Step(previous[kept], chosen[kept]))
+        kept = non_dominated[chosen]
+        states = extended.take(kept)
+        steps.append(step.take(kept))
         # Beyond the cutoffs of all measures, no value can rise.
-        can_rise = hope > aim.value(values)
+        can_rise = hope[chosen] > aim.value(states.values)
         if not can_rise.any():
             break
 
-    final_values = aim.value(values)
+    final_values = aim.value(states.values)
     best = int(np.argmax(final_values))
     bound = max(float(final_values[best]), floor, highest_dropped)
-    n_left = totals - counts[best]
+    # The documents that are left do not change the value, so that any order will do.
+    n_left = totals - states.counts[best]
     types_left = np.repeat(np.arange(n_types), n_left)
-    return np.concatenate([_trace_back(steps, best), types_left]), bound
+    sequence = np.concatenate([_trace_back(steps, best), types_left])
+    return sequence, bound
+
+
+def _extend(
+    states: _States, rank: int, parts: list[Progress], totals: Counts, precedes: Floats
+) -> tuple[_States, _Step]:
+    """Return all states with one document more, at `rank`, and the step to them."""
+    previous, chosen, counts = place_documents(states.counts, totals, precedes)
+    gains = []
+    for part in parts:
+        gain_of_types = part.step(rank, states.counts)  # (n_states, n_types)
+        gains.append(gain_of_types[previous, chosen])
+    values = states.values[:, previous] + np.stack(gains)
+    return _States(counts, values), _Step(previous, chosen)
+
+
+def _choose_states(hope: Floats, floor: float, width: int) -> tuple[Ints, float]:
+    """Return the positions of the states to keep, and the highest hope of those dropped.
+
+    At most `width` states with the highest hopes are kept. States that cannot exceed `floor`, the
+    known value, are dropped without loss, and do not count: the hope is -inf if no others are.
+    """
+    can_exceed_floor = hope > floor + _TOLERANCE
+    hopeful = np.flatnonzero(can_exceed_floor)
+    if len(hopeful) <= width:
+        return hopeful, -np.inf
+    by_hope = np.argsort(-hope[hopeful], kind="stable")
+    highest_first = hopeful[by_hope]
+    first_dropped = highest_first[width]
+    return highest_first[:width], float(hope[first_dropped])
 
 
 def _trace_back(steps: list[_Step], last_state: int) -> Ints:
     """Return the type at each rank of the partial ranking that is a state of the last step."""
     sequence = np.empty(len(steps), dtype=np.intp)
     state = last_state
-    last_position = len(steps) - 1
-    for position in range(last_position, -1, -1):
+    # Only the last step knows its state: go back from it to the first one.
+    for position in reversed(range(len(steps))):
         step = steps[position]
         sequence[position] = step.chosen[state]
         state = int(step.previous[state])
@@ -430,23 +487,37 @@ def _later_worth(parts: list[_WeightedConvexProgress], totals: Counts) -> Floats
     if n_cells > _MOST_CHOICES:
         return None
 
-    # Sort the choices by their number of documents, which is the rank that they fill.
     counts = _extreme_counts(totals)
-    n_chosen = counts.sum(axis=1)
-    order = np.argsort(n_chosen, kind="stable")
-    last_rank = n_chosen[order]
+    worth_of_ranks = _highest_worth_of_ranks(parts, counts, n_documents)
+    # A sum over later ranks is a running sum from the last rank up; after the last one, it is 0.
+    from_last_rank = np.cumsum(worth_of_ranks[::-1])
+    worth_from_rank = from_last_rank[::-1]  # of rank 1, which is what comes after rank 0, and so on
+    return np.append(worth_from_rank, 0.0)
+
+
+def _highest_worth_of_ranks(
+    parts: list[_WeightedConvexProgress], counts: Counts, n_documents: int
+) -> Floats:
+    """Return the maximum of Σ weight · level · (factor - next factor) at each rank.
+
+    `counts` are the possible documents down to a rank, shape (n_choices, n_types). The result has
+    the shape (n_documents,).
+    """
+    # As many documents as a choice has, so many ranks it fills.
+    rank_of_choice = counts.sum(axis=1)
+    by_rank = np.argsort(rank_of_choice, kind="stable")
+    rank = rank_of_choice[by_rank]
     worths = []
     for weight, part in parts:
         level = weight * part.level(counts)
-        falls = -np.diff(part.factor)  # at each rank from 1
-        worths.append(level[order] * falls[last_rank - 1])
-    worth_of_choices = np.sum(worths, axis=0)
+        fall_of_factor = -np.diff(part.factor)  # from rank 1 to the next one, and so on
+        worths.append(level[by_rank] * fall_of_factor[rank - 1])
+    worth = np.sum(worths, axis=0)
 
-    # The choice of no document, which is sorted first, belongs to no rank.
-    starts = np.searchsorted(last_rank, np.arange(1, n_documents + 1))
-    worth_of_ranks = np.maximum.reduceat(worth_of_choices, starts)
-    from_rank = np.cumsum(worth_of_ranks[::-1])[::-1]
-    return np.append(from_rank, 0.0)  # nothing is left after the last rank
+    # Choices of no document, which are sorted first, belong to no rank.
+    ranks = np.arange(1, n_documents + 1)
+    first_choice = np.searchsorted(rank, ranks)
+    return np.maximum.reduceat(worth, first_choice)
 
 
 def _extreme_counts(totals: Counts) -> Counts:
@@ -454,19 +525,25 @@ def _extreme_counts(totals: Counts) -> Counts:
 
     There is one row per choice, with the number of documents of each type.
     """
-    n_types = len(totals)
-    # The binary digits of a subset's number say which types are complete in it.
-    subsets = np.arange(2**n_types)
-    shifted = subsets[:, None] >> np.arange(n_types)
-    is_complete = (shifted & 1).astype(np.int32)  # (n_subsets, n_types)
-
-    # In each subset, each type that is not complete is the exception once, with each number of
-    # documents from 0 to its total.
+    # In each subset of complete types, each other type is the exception once.
+    is_complete = _all_subsets(len(totals))
     exception, subset = np.nonzero(is_complete.T == 0)
+    complete_counts = is_complete[subset] * totals  # (n_exceptions, n_types)
+
+    # An exception has each number of documents, from 0 to its total, in a choice of its own.
     n_choices = totals[exception] + 1
     group = np.repeat(np.arange(len(exception)), n_choices)
-    complete_counts = is_complete[subset] * totals
     counts = complete_counts[group]
-    rows = np.arange(len(group))
-    counts[rows, exception[group]] = positions(group)
+    choices = np.arange(len(group))
+    exception_of_choice = exception[group]
+    counts[choices, exception_of_choice] = positions(group)
     return counts
+
+
+def _all_subsets(n_types: int) -> Counts:
+    """Return all subsets of types: 1 for types in a subset, else 0; shape (2**n_types, n_types)."""
+    # The binary digits of a subset's number say which types it has.
+    numbers = np.arange(2**n_types)
+    shifted = numbers[:, None] >> np.arange(n_types)
+    last_digit = shifted & 1
+    return last_digit.astype(np.int32)
