@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -476,19 +476,23 @@ def _columns(explanation: Explanation, ranks: pd.DataFrame) -> list[_FilledColum
     return columns
 
 
-def _gain_and_discount(explanation: Explanation, ranks: pd.DataFrame) -> Iterator[_FilledColumn]:
-    """Yield the columns of gains and discounts, if they are known and tell more than others."""
+def _gain_and_discount(explanation: Explanation, ranks: pd.DataFrame) -> list[_FilledColumn]:
+    """Return the columns of gains and discounts, if they are known and tell more than others."""
+    columns = []
     gain = _floats(ranks, "gain")
     has_gains = not np.isnan(gain).all()
+    # Otherwise, a column of details has the same numbers.
     is_own_column = gain_name(explanation.ranks, explanation.details) == "gain"
     if has_gains and is_own_column:
-        yield _FilledColumn(Column("gain", spare=2), _brief(gain))
+        gain_cells = _brief(gain)
+        columns.append(_FilledColumn(Column("gain", spare=2), gain_cells))
     discount = _floats(ranks, "discount")
     has_discounts = not np.isnan(discount).all()
-    is_constant = len(set(discount.tolist())) <= 1
-    if has_discounts and not is_constant:
+    distinct_discounts = set(discount.tolist())
+    if has_discounts and len(distinct_discounts) > 1:
         discount_cells = list(map(decimals, discount.tolist()))
-        yield _FilledColumn(Column("discount", spare=3), discount_cells)
+        columns.append(_FilledColumn(Column("discount", spare=3), discount_cells))
+    return columns
 
 
 def _brief(values: Floats) -> list[str]:

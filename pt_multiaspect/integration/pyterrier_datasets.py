@@ -61,10 +61,9 @@ class HealthDataset(_Named):
     def get_corpus_iter(self, *, verbose: bool = True) -> Iterator[dict[str, Any]]:
         """Return the passages, dicts of ``docno text readability``."""
         documents = self._collection.documents
-        return (
-            dict(zip(documents.columns, row, strict=True))
-            for row in documents.itertuples(index=False)
-        )
+        fields = list(documents.columns)
+        rows = documents.itertuples(index=False)
+        return (dict(zip(fields, row, strict=True)) for row in rows)
 
     def get_topics_lang(self) -> str:
         """Return the language of the questions."""
