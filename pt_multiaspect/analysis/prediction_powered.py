@@ -378,19 +378,15 @@ def prediction_powered(
     notes = []
     for measured in _pair_values(human_values, model_values):
         values = measured.values
-        names = measured.names
         clusters = clusters_of_topics(cluster_of_topic, measured.topics)
         human_clusters = check_clusters(clusters.take(np.arange(values.n_human)))
         if not human_clusters.are_single_topics:
             notes.append(_clusters_note(values.human, human_clusters))
-        keys = {"measure": measured.label, "name": names}
+        keys = {"measure": measured.label, "name": measured.names}
         tables.append(_estimates(keys, confidence, clusters, values))
         if baseline is not None:
-            row = _row_of_baseline(baseline, list(map(str, names)))
-            other_names = names[:row] + names[row + 1 :]
-            keys = {"measure": measured.label, "baseline": baseline, "name": other_names}
-            differences = values.minus_baseline(row)
-            tables_of_differences.append(_estimates(keys, confidence, clusters, differences))
+            differences = _estimates_of_differences(measured, baseline, confidence, clusters)
+            tables_of_differences.append(differences)
 
     all_differences = None
     if tables_of_differences:
@@ -398,6 +394,18 @@ def prediction_powered(
     table = pd.concat(tables, ignore_index=True)
     distinct_notes = tuple(dict.fromkeys(notes))
     return PredictionPowered(table, all_differences, baseline, confidence, distinct_notes)
+
+
+def _estimates_of_differences(
+    measured: _Measured, baseline: str, confidence: float, clusters: Clusters
+) -> pd.DataFrame:
+    """Return one row per run but the baseline, with the estimates of its difference from that."""
+    names = measured.names
+    row = _row_of_baseline(baseline, list(map(str, names)))
+    other_names = names[:row] + names[row + 1 :]
+    keys = {"measure": measured.label, "baseline": baseline, "name": other_names}
+    differences = measured.values.minus_baseline(row)
+    return _estimates(keys, confidence, clusters, differences)
 
 
 def _row_of_baseline(baseline: str, names: list[str]) -> int:
@@ -469,6 +477,22 @@ def _drop_missing(perquery: pd.DataFrame, title: str) -> pd.DataFrame:
         return drop_missing(perquery, f"prediction_powered: {title}")
 
 
+class _Matrix(NamedTuple):
+    """The values of one measure, with the labels of both axes."""
+
+    #: The values, shape (n_runs, n_topics).
+    values: Floats
+    names: list[Any]
+    topics: list[Any]
+
+
+def _read_matrix(rows: pd.DataFrame, title: str, gap_remedy: str) -> _Matrix:
+    """Return the values of one measure; runs and topics are sorted as text."""
+    with errors_of(title):
+        values, names, topics, _ = matrix(rows, least=1, gap_remedy=gap_remedy)
+    return _Matrix(values[:, :, 0], names, topics)
+
+
 def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[_Measured]:
     """Yield the values of each measure of two long frames, with runs and topics in the same order."""
     _check_same(human, model, "measure")
@@ -478,30 +502,24 @@ def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[_Measured
     for label, model_rows in by_measure(model):
         human_rows = human_rows_by_label[str(label)]
         _check_same(human_rows, model_rows, "name", f"{label}: ")
-        with errors_of("human"):
-            human_values, human_names, human_topics, _ = matrix(
-                human_rows, least=1, gap_remedy="judge it for all systems"
-            )
-        with errors_of("model"):
-            model_values, model_names, model_topics, _ = matrix(
-                model_rows, least=1, gap_remedy="let the model judge it for all systems"
-            )
-        _check_topics(str(label), human_topics, model_topics)
+        by_human = _read_matrix(human_rows, "human", "judge it for all systems")
+        by_model = _read_matrix(model_rows, "model", "let the model judge it for all systems")
+        _check_topics(str(label), by_human.topics, by_model.topics)
 
-        # `matrix` sorts runs and topics as text.
+        # Runs are in the order of the model's frame, topics in that of the human topics.
         names = model_rows["name"].unique().tolist()
-        human_run_rows = _positions(names, human_names)
-        model_run_rows = _positions(names, model_names)
-        human_columns = _positions(human_topics, model_topics)
-        further_columns = np.setdiff1d(np.arange(len(model_topics)), human_columns)
-        values_of_model = model_values[:, :, 0]
+        human_run_rows = _positions(names, by_human.names)
+        model_run_rows = _positions(names, by_model.names)
+        human_columns = _positions(by_human.topics, by_model.topics)
+        all_columns = np.arange(len(by_model.topics))
+        further_columns = np.setdiff1d(all_columns, human_columns)
         values = _Values(
-            human=human_values[:, :, 0][human_run_rows],
-            labels=values_of_model[np.ix_(model_run_rows, human_columns)],
-            further=values_of_model[np.ix_(model_run_rows, further_columns)],
+            human=by_human.values[human_run_rows],
+            labels=by_model.values[np.ix_(model_run_rows, human_columns)],
+            further=by_model.values[np.ix_(model_run_rows, further_columns)],
         )
         columns = [*human_columns, *further_columns]
-        topics = [model_topics[column] for column in columns]
+        topics = [by_model.topics[column] for column in columns]
         yield _Measured(label, names, topics, values)
 
 
@@ -608,42 +626,33 @@ def _estimates(
         The values of the measure.
     """
     human_clusters = _check_freedom(clusters.take(np.arange(values.n_human)))
-    human_mean = values.human.mean(axis=1)
-    human_margin = half_width(values.human, confidence, human_clusters)
-    labels = values.all_labels
-    label_mean = labels.mean(axis=1)
-    label_margin = half_width(labels, confidence, clusters)
-
+    human = _mean_intervals(values.human, confidence, human_clusters)
+    model = _mean_intervals(values.all_labels, confidence, clusters)
     fit = _fit(values, human_clusters)
-    weight = fit.slope * values.n_further / (values.n_human + values.n_further)  # λ
-    estimate = human_mean
-    margin = human_margin
+    n_topics = values.n_human + values.n_further
+    weight = fit.slope * values.n_further / n_topics  # λ
+    # Without further topics, the human topics alone remain.
+    estimate = human
     if values.n_further:
-        distance = values.further.mean(axis=1) - values.labels.mean(axis=1)
-        estimate = human_mean + weight * distance
-        squared_error = _squared_error(values, fit, distance, clusters)
-        quantile = t_quantile(human_clusters.freedom - 1, confidence)
-        powered_margin = quantile * np.sqrt(squared_error)
-        # Labels that do not vary say nothing: the human topics alone remain.
-        labels_vary = variance(values.labels) > 0
-        margin = np.where(labels_vary, powered_margin, human_margin)
+        estimate = _powered_intervals(values, human, fit, weight, confidence, clusters)
 
     sd = np.sqrt(variance(values.human, human_clusters))
     # Clusters of topics are not planned.
-    n_to_halve = np.full(len(human_mean), np.nan)
+    n_to_halve = np.full(len(sd), np.nan)
     if clusters.are_single_topics:
-        n_topics = np.full(len(human_mean), float(values.n_human + values.n_further))
-        plan = _Plan(sd, fit.error_sd, n_topics, confidence)
+        n_topics_of_rows = np.full(len(sd), float(n_topics))
+        plan = _Plan(sd, fit.error_sd, n_topics_of_rows, confidence)
+        half_margin = estimate.margin / 2
         n_to_halve = plan.least_topics(
-            lambda n_human: plan.is_narrow(n_human, margin / 2), above=values.n_human
+            lambda n_human: plan.is_narrow(n_human, half_margin), above=values.n_human
         )
     columns = {
         "n_human": values.n_human,
         "n_further": values.n_further,
-        **_interval_columns("estimate", "low", "high", estimate, margin),
+        **estimate.columns("estimate", "low", "high"),
         "lambda": weight,
-        **_interval_columns("human", "human_low", "human_high", human_mean, human_margin),
-        **_interval_columns("model", "model_low", "model_high", label_mean, label_margin),
+        **human.columns("human", "human_low", "human_high"),
+        **model.columns("model", "model_low", "model_high"),
         "sd": sd,
         "error_sd": fit.error_sd,
         "n_to_halve": n_to_halve,
@@ -651,11 +660,50 @@ def _estimates(
     return pd.DataFrame(keys | columns)
 
 
-def _interval_columns(
-    center: str, low: str, high: str, means: Floats, margin: Floats
-) -> dict[str, Floats]:
-    """Return columns, with the given names, of means and the ends of their intervals."""
-    return {center: means, low: means - margin, high: means + margin}
+class _Intervals(NamedTuple):
+    """Confidence intervals, one per run."""
+
+    center: Floats
+    #: Half the width.
+    margin: Floats
+
+    def columns(self, center: str, low: str, high: str) -> dict[str, Floats]:
+        """Return columns, with the given names, of the centers and the ends."""
+        return {
+            center: self.center,
+            low: self.center - self.margin,
+            high: self.center + self.margin,
+        }
+
+
+def _mean_intervals(values: Floats, confidence: float, clusters: Clusters) -> _Intervals:
+    """Return Student's t intervals of the means of values, shape (n_runs, n_topics)."""
+    return _Intervals(values.mean(axis=1), half_width(values, confidence, clusters))
+
+
+def _powered_intervals(
+    values: _Values,
+    human: _Intervals,
+    fit: _Fit,
+    weight: Floats,
+    confidence: float,
+    clusters: Clusters,
+) -> _Intervals:
+    """Return the human means, corrected by the labels of further topics, and their intervals.
+
+    `human` are the intervals of the human topics alone, `fit` is their regression on the labels,
+    `weight` is λ, and `clusters` are those of all topics.
+    """
+    human_clusters = clusters.take(np.arange(values.n_human))
+    distance = values.further.mean(axis=1) - values.labels.mean(axis=1)  # mean(L') − mean(L)
+    estimate = human.center + weight * distance
+    squared_error = _squared_error(values, fit, distance, clusters)
+    quantile = t_quantile(human_clusters.freedom - 1, confidence)
+    powered_margin = quantile * np.sqrt(squared_error)
+    # Labels that do not vary say nothing: the human topics alone remain.
+    labels_vary = variance(values.labels) > 0
+    margin = np.where(labels_vary, powered_margin, human.margin)
+    return _Intervals(estimate, margin)
 
 
 def _check_freedom(human_clusters: Clusters) -> Clusters:
@@ -683,12 +731,16 @@ class _Fit(NamedTuple):
 def _fit(values: _Values, human_clusters: Clusters) -> _Fit:
     """Return the regression of the human values on the labels."""
     slope = _slope(values.human, values.labels)
-    residuals = values.human - slope[:, None] * values.labels
+    predictions = slope[:, None] * values.labels
+    residuals = values.human - predictions
     # The slope costs one degree of freedom, unless the labels do not vary.
+    full_freedom = human_clusters.freedom
     labels_vary = variance(values.labels) > 0
-    freedom = np.where(labels_vary, human_clusters.freedom - 1, human_clusters.freedom)
-    error_variance = variance(residuals, human_clusters) * human_clusters.freedom / freedom
-    return _Fit(slope, residuals, np.sqrt(error_variance))
+    freedom = np.where(labels_vary, full_freedom - 1, full_freedom)
+    # The variance has the divisor of the full degrees of freedom.
+    error_variance = variance(residuals, human_clusters) * full_freedom / freedom
+    error_sd = np.sqrt(error_variance)
+    return _Fit(slope, residuals, error_sd)
 
 
 def _slope(human: Floats, labels: Floats) -> Floats:
@@ -724,20 +776,23 @@ def _squared_error(values: _Values, fit: _Fit, distance: Floats, clusters: Clust
     n_human = values.n_human
     labels = values.all_labels
     human_clusters = clusters.take(np.arange(n_human))
-    n_clusters = len(human_clusters)
+    n_human_clusters = len(human_clusters)
 
-    # δ is by how much the mean of all labels differs from that of the human topics, SS the sum of
-    # squares of L.
+    # δ, by how much the mean of all labels differs from that of the human topics.
     fraction_further = values.n_further / (n_human + values.n_further)
     delta = fraction_further * distance
+    # SS, the sum of squares of L.
     sum_of_squares = (n_human - 1) * variance(values.labels)
     delta_term = ratio(delta**2, sum_of_squares)
-    regression_error = fit.error_sd**2 * (1 / n_clusters + n_human / n_clusters * delta_term)
+    topics_per_cluster = n_human / n_human_clusters
+    factor = 1 / n_human_clusters + topics_per_cluster * delta_term
+    regression_error = fit.error_sd**2 * factor
+
     label_error = fit.slope**2 * variance(labels, clusters) / len(clusters)
     covariance = _covariance_within_clusters(fit.residuals, labels, clusters)
     total = regression_error + label_error + 2 * fit.slope * covariance
     # A negative covariance must not make it smaller than the error of the residuals alone.
-    least = variance(fit.residuals, human_clusters) / n_clusters
+    least = variance(fit.residuals, human_clusters) / n_human_clusters
     return np.asarray(np.maximum(total, least))
 
 
@@ -757,15 +812,20 @@ def _covariance_within_clusters(residuals: Floats, labels: Floats, clusters: Clu
     """
     n_human = residuals.shape[1]
     n_topics = labels.shape[1]
-    # What each topic adds to the deviations of both means; further topics have no residual.
+    residual_deviations = residuals - residuals.mean(axis=1, keepdims=True)
+    label_deviations = labels - labels.mean(axis=1, keepdims=True)
+    # The part of each topic in both means; further topics have no residual.
     residual_parts = np.zeros_like(labels)
-    residual_parts[:, :n_human] = (residuals - residuals.mean(axis=1, keepdims=True)) / n_human
-    label_parts = (labels - labels.mean(axis=1, keepdims=True)) / n_topics
+    residual_parts[:, :n_human] = residual_deviations / n_human
+    label_parts = label_deviations / n_topics
 
-    # All pairs of topics of a cluster, less those of a topic with itself.
+    # The product of two sums over a cluster is the sum over all pairs of its topics. Subtract those
+    # of a topic with itself.
     products_of_clusters = clusters.sums(residual_parts) * clusters.sums(label_parts)
     products_of_topics = residual_parts * label_parts
-    return np.asarray(products_of_clusters.sum(axis=1) - products_of_topics.sum(axis=1))
+    sum_of_all_pairs = products_of_clusters.sum(axis=1)
+    sum_of_own_pairs = products_of_topics.sum(axis=1)
+    return np.asarray(sum_of_all_pairs - sum_of_own_pairs)
 
 
 @dataclass(frozen=True)
@@ -789,35 +849,41 @@ class _Plan:
         Parameters
         ----------
         suffices : callable
-            Tells of numbers of human topics, one per row, which suffice.
+            Returns for numbers of human topics, one per row, which of them suffice.
         above : float
             A number that does not suffice.
         """
         too_few = np.full(len(self.sd), float(above))
-        enough = self.n_topics  # unless no number suffices
+        enough = self.n_topics  # unless no number suffices, which is checked at the end
         while (enough - too_few > 1).any():
             middle = np.floor((too_few + enough) / 2)
             # In rows that are found already, the middle is `too_few`, which may be below 4.
-            middle = np.maximum(middle, LEAST_TOPICS)
-            is_enough = suffices(middle)
-            too_few = np.where(is_enough, too_few, middle)
-            enough = np.where(is_enough, middle, enough)
-        varies = self.sd > 0
-        return np.where(varies & suffices(enough), enough, np.nan)
+            tried = np.maximum(middle, LEAST_TOPICS)
+            is_enough = suffices(tried)
+            too_few = np.where(is_enough, too_few, tried)
+            enough = np.where(is_enough, tried, enough)
+        values_vary = self.sd > 0
+        is_found = values_vary & suffices(enough)
+        return np.where(is_found, enough, np.nan)
 
     def is_narrow(self, n_human: Floats, half: Floats | float) -> Bools:
-        """Return whether half the width of the interval is at most `half` with n human topics."""
+        """Return whether half the width of the interval is at most `half` with n human topics.
+
+        The formula is in the Notes of `prediction_powered`.
+        """
         has_further = n_human < self.n_topics
         # The slope costs a degree of freedom if labels of further topics are used.
         freedom = np.where(has_further, n_human - 2, n_human - 1)
         fraction_further = 1 - n_human / self.n_topics  # k
 
-        # σ²(1 − ρ²) and σ²ρ²
+        # The variance σ² of the human values has a part that labels do not explain, σ²(1 − ρ²), and
+        # a part that they do, σ²ρ².
         unexplained = np.minimum(self.error_sd, self.sd) ** 2
         explained = self.sd**2 - unexplained
-        human_variance = unexplained * (1 + fraction_further / (n_human - 3))
-        label_variance = explained * (1 - fraction_further)
-        error = np.sqrt((human_variance + label_variance) / n_human)
+        # Estimating the slope costs precision; labels of further topics improve it.
+        cost_of_slope = 1 + fraction_further / (n_human - 3)
+        topic_variance = unexplained * cost_of_slope + explained * (1 - fraction_further)
+        error = np.sqrt(topic_variance / n_human)
         margin = t_quantile(freedom, self.confidence) * error
         return np.asarray(margin <= half)
 
@@ -842,19 +908,20 @@ class _Plan:
         highest_slope = np.full(len(n_human), np.inf)
         np.divide(explained, slope, out=highest_slope, where=slope > 0)
 
-        # Without further topics, the test is Student's. Other rows share the draws of their sizes.
+        # Without further topics, the test is Student's.
         achieved = power_of_t_test(effects, n_human, alpha)
-        sizes = np.stack([n_human, self.n_topics], axis=1)
-        for n_judged, n_all in np.unique(sizes, axis=0):
-            if n_judged >= n_all:
-                continue
-            rows = (n_human == n_judged) & (self.n_topics == n_all)
-            achieved[rows] = power_of_double_sampling(
-                effects[rows],
-                unexplained[rows],
-                highest_slope[rows],
-                int(n_judged),
-                int(n_all),
-                alpha,
-            )
+        # Other rows of the same numbers of topics share random draws, which take time.
+        numbers_of_topics = np.stack([n_human, self.n_topics], axis=1)
+        for n_judged, n_all in np.unique(numbers_of_topics, axis=0):
+            has_further = n_judged < n_all
+            if has_further:
+                rows = (n_human == n_judged) & (self.n_topics == n_all)
+                achieved[rows] = power_of_double_sampling(
+                    effects[rows],
+                    unexplained[rows],
+                    highest_slope[rows],
+                    int(n_judged),
+                    int(n_all),
+                    alpha,
+                )
         return achieved >= power

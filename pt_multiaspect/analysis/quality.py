@@ -325,15 +325,18 @@ class _BestRuns:
         n_queries = self.judgments.n_queries
         weights = np.zeros((len(read.names), n_queries, len(self.measures)))
         weights[:, query_of_topic] = _weights_of_runs(read.values, ties)
+        weights_by_name: dict[str, Floats] = {}
+        for name, weights_of_run in zip(read.names, weights, strict=True):
+            weights_by_name[str(name)] = weights_of_run
 
         #: The weights of runs that are best for some topic, shape (n_queries, n_measures).
         self._weights: dict[str, Floats] = {}
-        weights_by_name = dict(zip(map(str, read.names), weights, strict=True))
         # Runs are sorted, so that sums do not depend on the order of `perquery`.
         for name in sorted(weights_by_name):
-            is_best_somewhere = weights_by_name[name].any()
+            weights_of_run = weights_by_name[name]
+            is_best_somewhere = weights_of_run.any()
             if is_best_somewhere:
-                self._weights[name] = weights_by_name[name]
+                self._weights[name] = weights_of_run
 
     def table(self, ranks: list[str], **columns: Floats) -> pd.DataFrame:
         """Return a frame with one row per measure and group of ranks.
@@ -370,8 +373,7 @@ class _BestRuns:
         n_documents, total_worth : ndarray, shape (n_ranges, n_measures)
         """
         n_ranges = len(ranges)
-        shape = (self.judgments.n_queries, n_ranges)
-        n_cells = self.judgments.n_queries * n_ranges
+        n_queries = self.judgments.n_queries
         deepest_rank = max(high for _, high in ranges)
         intervals = pd.IntervalIndex.from_tuples(ranges, closed="both")
         n_documents = np.zeros((n_ranges, len(self.measures)))
@@ -381,15 +383,21 @@ class _BestRuns:
             hits = rankings.top(deepest_rank).dense()
             group = intervals.get_indexer(pd.Index(hits.rank))
             is_in_group = group >= 0  # -1 for ranks in no group
+            group_of_hit = group[is_in_group]
+            query_of_hit = hits.query[is_in_group]
+            worth_of_hit = worth[hits.row[is_in_group]]
 
-            # A cell is a query and a group of ranks.
-            query = hits.query[is_in_group]
-            cell = query * n_ranges + group[is_in_group]
-            worth_of_hits = worth[hits.row[is_in_group]]
-            counts = np.bincount(cell, minlength=n_cells).reshape(shape)
-            sums = np.bincount(cell, weights=worth_of_hits, minlength=n_cells).reshape(shape)
-            n_documents += counts.T @ weights
-            total_worth += sums.T @ weights
+            # `bincount` has one dimension: number the cells, of a query and a group each.
+            n_cells = n_queries * n_ranges
+            cell = query_of_hit * n_ranges + group_of_hit
+            counts = np.bincount(cell, minlength=n_cells)
+            sums = np.bincount(cell, weights=worth_of_hit, minlength=n_cells)
+            counts_by_query = counts.reshape((n_queries, n_ranges))
+            sums_by_query = sums.reshape((n_queries, n_ranges))
+
+            # A run counts on a query by its weight, shape (n_queries, n_measures).
+            n_documents += counts_by_query.T @ weights
+            total_worth += sums_by_query.T @ weights
         return n_documents, total_worth
 
 

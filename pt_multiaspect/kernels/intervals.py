@@ -185,7 +185,6 @@ def power_of_t_test(
         The number of degrees of freedom plus 1, per cluster; less than 1 for clusters of different
         sizes.
     """
-    from scipy.special import chdtr
     from scipy.stats import t as student
 
     sizes = np.asarray(n_clusters, dtype=np.float64)
@@ -194,18 +193,27 @@ def power_of_t_test(
     shift_of_effect = effect * np.sqrt(sizes)
     critical, shift = np.broadcast_arrays(critical_of_size, shift_of_effect)
 
-    # Power follows from the noncentral t distribution where SciPy's series for it converge.
+    # SciPy's series for the noncentral t distribution converge for usual numbers only; 1 stands for
+    # the others.
     is_usual = (critical < _LARGEST_CRITICAL) & (shift < 10 * critical)
     usual_critical = np.where(is_usual, critical, 1.0)
     usual_shift = np.where(is_usual, shift, 1.0)
     usual_power = _noncentral_t_tails(usual_critical, freedom, usual_shift)
-
-    # Elsewhere, the mean of the topics varies much less than their standard deviation: the test is
-    # significant if the standard deviation, which has a chi-square distribution, is small enough.
-    largest_chi_square = freedom * (shift / critical) ** 2
-    extreme_power = chdtr(freedom, largest_chi_square)
+    extreme_power = _power_of_extremes(critical, freedom, shift)
     power = np.where(is_usual, usual_power, extreme_power)
     return np.where(np.isnan(shift), np.nan, power)
+
+
+def _power_of_extremes(critical: Floats, freedom: Floats, shift: Floats) -> Floats:
+    """Return the power of t-tests with very large critical values or shifts.
+
+    The mean over topics then varies much less than their standard deviation: the test is
+    significant if the standard deviation, which has a chi-square distribution, is small enough.
+    """
+    from scipy.special import chdtr
+
+    largest_chi_square = freedom * (shift / critical) ** 2
+    return np.asarray(chdtr(freedom, largest_chi_square), dtype=np.float64)
 
 
 def _noncentral_t_tails(critical: Floats, freedom: Floats, shift: Floats) -> Floats:
@@ -259,17 +267,17 @@ def power_of_double_sampling(
     labels = _draw_labels(n, n_topics, rng)
     squared_errors = _draw_chi_square(n - 2, rng)
 
-    # The slope, its least-squares estimate and the estimate that is used, shape (m, _SAMPLES).
+    # The slope ρ, its least-squares estimate and the estimate that is used. From here on, rows are
+    # effects and columns are draws.
     noise = unexplained[:, None]
     slope = np.sqrt(1 - noise**2)
     fitted = slope + noise * noise_of_slope / np.sqrt(labels.squares)
     used = fitted.clip(0, highest[:, None])
 
-    # The estimated variance: that of the regression on the n topics, and that of all labels.
-    squares_of_fit = (fitted - used) ** 2 * labels.squares
-    residual_variance = (noise**2 * squared_errors + squares_of_fit) / (n - 2)
-    variance_of_n = residual_variance * (1 / n + labels.distance**2 / labels.squares)
-    variance = variance_of_n + used**2 * labels.variance / n_topics
+    # Residuals of the used slope are those of the fitted one, and what the slopes differ by.
+    squares_of_slopes = (fitted - used) ** 2 * labels.squares
+    squared_residuals = noise**2 * squared_errors + squares_of_slopes
+    variance = _variance_of_estimates(squared_residuals, used, labels, n, n_topics)
     half_interval = stdtrit(n - 2, 1 - alpha / 2) * np.sqrt(variance)
 
     # Given these draws, the estimate of the mean has a normal distribution.
@@ -279,6 +287,21 @@ def power_of_double_sampling(
     probability_below = ndtr((-expected_estimate - half_interval) / deviation)
     power_of_draw = probability_above + probability_below
     return np.asarray(power_of_draw.mean(axis=1))
+
+
+def _variance_of_estimates(
+    squared_residuals: Floats, slope: Floats, labels: _LabelDraws, n: int, n_topics: int
+) -> Floats:
+    """Return the estimated variances of regression estimates, shape (m, _SAMPLES).
+
+    They are the sum of the variance of the regression on n topics and that of the labels of all
+    topics. `squared_residuals` and `slope`, the one that is used, have the same shape.
+    """
+    residual_variance = squared_residuals / (n - 2)
+    factor = 1 / n + labels.distance**2 / labels.squares
+    variance_of_regression = residual_variance * factor
+    variance_of_labels = slope**2 * labels.variance / n_topics
+    return variance_of_regression + variance_of_labels
 
 
 class _LabelDraws(NamedTuple):
@@ -295,8 +318,9 @@ class _LabelDraws(NamedTuple):
 def _draw_labels(n: int, n_topics: int, rng: np.random.Generator) -> _LabelDraws:
     """Draw statistics of standard normal labels of n topics and of `n_topics` - n further ones."""
     n_further = n_topics - n
-    deviation_of_distance = math.sqrt(n_further / (n * n_topics))
-    distance = rng.standard_normal(_SAMPLES) * deviation_of_distance
+    # The mean of all labels minus that of n of them has the variance 1 / n - 1 / n_topics.
+    variance_of_distance = n_further / (n * n_topics)
+    distance = rng.standard_normal(_SAMPLES) * math.sqrt(variance_of_distance)
     squares = _draw_chi_square(n - 1, rng)
     squares_of_further = _draw_chi_square(n_further - 1, rng)
 
@@ -361,38 +385,46 @@ def topics_needed(
     """
     from scipy.special import ndtri
 
-    # The numbers for the normal distribution, which are too low for the t distribution.
+    # The numbers for the normal distribution, which are too low for the t distribution; 1 stands
+    # for unknown effects.
     is_known = ~np.isnan(effects)
     known_effects = np.where(is_known, effects, 1.0)
     quantile = ndtri(1 - alpha / 2)
     normal_sizes = ((quantile + ndtri(power)) / known_effects) ** 2
-    start = np.ceil(normal_sizes).clip(min=2)
 
     # Large numbers only need a correction, as both distributions are nearly the same.
+    start = np.ceil(normal_sizes).clip(min=2)
     is_large = is_known & (start > _LARGEST_SIZE)
     correction = quantile**2 / (2 * freedom_ratio)
     corrected_sizes = np.ceil(normal_sizes + correction)
     sizes = np.full(len(effects), np.nan)
     sizes[is_large] = corrected_sizes[is_large]
 
+    # Other numbers are searched for, from those of the normal distribution up.
     is_sought = is_known & ~is_large
-    if is_sought.any():
-        sought_effects = effects[is_sought]
+    if not is_sought.any():
+        return sizes
+    sought_effects = effects[is_sought]
 
-        def suffices(n_clusters: Floats) -> Bools:
-            achieved = power_of_t_test(sought_effects, n_clusters, alpha, freedom_ratio)
-            return np.asarray(achieved >= power, dtype=np.bool_)
+    def suffices(n_clusters: Floats) -> Bools:
+        achieved = power_of_t_test(sought_effects, n_clusters, alpha, freedom_ratio)
+        return np.asarray(achieved >= power, dtype=np.bool_)
 
-        sizes[is_sought] = _least_sizes(start[is_sought], suffices)
+    sizes[is_sought] = _least_sizes(start[is_sought], suffices)
     return sizes
 
 
 def _least_sizes(start: Floats, suffices: Callable[[Floats], Bools]) -> Floats:
     """Return the least whole numbers, from 2, that suffice.
 
-    `start` has the first numbers to try. All numbers above one that suffices do, too.
+    Parameters
+    ----------
+    start : ndarray of float, shape (n,)
+        The first numbers to try.
+    suffices : callable
+        Returns which of n numbers suffice. All numbers above one that suffices do, too.
     """
-    # Double the numbers until they suffice.
+    # Double the numbers until all suffice, and remember the last ones that did not.
     too_few: Floats = np.ones(len(start))
     enough = start
     is_short = ~suffices(enough)
@@ -401,7 +433,8 @@ def _least_sizes(start: Floats, suffices: Callable[[Floats], Bools]) -> Floats:
         enough = np.where(is_short, 2 * enough, enough)
         is_short = ~suffices(enough)
 
-    # Halve the intervals until nothing is between the two ends.
+    # Halve the intervals until nothing is between the two ends. Numbers that are found already are
+    # tried again, which changes nothing.
     is_wide = enough - too_few > 1
     while is_wide.any():
         middle = np.floor((too_few + enough) / 2)

@@ -558,11 +558,12 @@ class _Search:
     def _maximise_negative_ratios(self) -> None:
         """Maximise the ratios that are negative so far."""
         gains = self.gains
-        lowest_differs = _differ(gains.lowest[gains.open])
-        highest_differs = _differ(gains.highest[gains.open])
+        lowest = gains.lowest[gains.open]
+        highest = gains.highest[gains.open]
         # If all open documents have the same ends, only weights tell which should be highest, and
         # `_try_ends` has found the maximum.
-        if not (lowest_differs or highest_differs):
+        have_same_ends = _all_equal(lowest) and _all_equal(highest)
+        if have_same_ends:
             return
         for problem in np.flatnonzero(self.best < 0).tolist():
             self._maximise_negative(problem)
@@ -725,6 +726,7 @@ class _Search:
         n_heavy = documents.shape[1]
         cells_per_node = n_heavy * len(gains.levels)
         nodes_at_once = max(1, _BATCH // cells_per_node)
+        # Nodes are worked off from the front, and those that follow from them come next.
         while len(nodes.problem):
             batch = nodes.take(slice(nodes_at_once))
             later = nodes.take(slice(nodes_at_once, None))
@@ -961,9 +963,9 @@ class _Search:
         return np.asarray(excess > rounding_error, dtype=np.bool_)
 
 
-def _differ(levels: Ints) -> bool:
-    """Return whether there are different levels."""
-    return len(np.unique(levels)) > 1
+def _all_equal(levels: Ints) -> bool:
+    """Return whether there are no different levels."""
+    return len(np.unique(levels)) <= 1
 
 
 def _assign_ranks(worth: Floats) -> Ints:

@@ -64,7 +64,7 @@ def rankings_at(judgments: Judgments, rank: Ints) -> Rankings:
     columns = {
         "qid": judgments.qids[judgments.pool_query],
         "docno": judgments.docnos,
-        "score": -rank,
+        "score": -rank,  # rank 1 has the highest score
     }
     return Rankings(pd.DataFrame(columns), judgments)
 
@@ -229,9 +229,9 @@ def _check_gains(measure: Measure, judgments: Judgments) -> None:
     """Raise an error if a base adds up gains, and negative ones are declared."""
     for term in measure.terms(judgments):
         # Bases that read only the order of gains, such as CRP, have a rank for harmful documents.
-        if term.base.stated.is_ordinal:
-            continue
-        term.check_gains(f"the upper bound of {measure}")
+        adds_up_gains = not term.base.stated.is_ordinal
+        if adds_up_gains:
+            term.check_gains(f"the upper bound of {measure}")
 
 
 def _best_strategy(measure: Measure, judgments: Judgments) -> str:
@@ -279,7 +279,9 @@ def _unjudged_contribution(measure: Measure, judgments: Judgments) -> Floats:
         form = term.base.additive(term.target)
         # Only linear bases give unjudged documents a gain.
         if isinstance(form, Linear):
-            contribution += term.weight * form.beyond()
+            value_of_unjudged = form.beyond()
+            contribution += term.weight * value_of_unjudged
+    # Contributions to the terms can be added up only in a weighted sum.
     if contribution.any() and not measure.stated.is_weighted_sum:
         raise _unknown(f"{measure} with gains of unjudged documents")
     return contribution
@@ -325,9 +327,11 @@ def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
     best_values = []
     for term, rankings in zip(terms, best_rankings, strict=True):
         best_values.append(term.base.values(rankings, term.target))
+    values = np.stack(best_values)  # (n_terms, n_queries)
     weights = np.stack([term.weight for term in terms])
-    bound = measure.combine(np.stack(best_values), weights)
-    if measure.params.get("normalized"):
+    bound = measure.combine(values, weights)
+    is_normalised = measure.params.get("normalized")
+    if is_normalised:
         # Values are divided by their maximum, which is therefore 1.
         return np.where(bound > 0, 1.0, 0.0)
     return bound
@@ -340,30 +344,46 @@ def _search(
     terms = measure.terms(judgments)
     _check_searchable(measure, terms)
     candidates = _Candidates(measure, judgments, width)
-    # Element [i, j] is the value of term j by the best ranking for term i, by query.
-    values = np.stack([candidates.add(_best_alone(term, judgments)) for term in terms])
+    values = _add_best_alone(candidates, terms, judgments)
     # The orders of preference of more aspects are too many.
     if len(measure.views(judgments)) < MOST_ASPECTS:
         for _, rank in ideal_rankings(measure, judgments):
             candidates.add(rank)
 
-    diagonal = np.arange(len(terms))
-    best_values = values[diagonal, diagonal]  # (n_terms, n_queries)
+    # No ranking is better than if each term had the value of its own best ranking.
+    own_ranking = np.arange(len(terms))
+    best_values = values[own_ranking, own_ranking]  # (n_terms, n_queries)
     bound = measure.combine(best_values, candidates.weights)
     if measure.stated.is_weighted_sum:
         bound_of_search = candidates.search(terms, candidates.value)
         return candidates.value, np.minimum(bound, bound_of_search)
+    # The Frank-Wolfe method applies to means that have a slope.
     has_slope = measure.slope(np.ones_like(best_values), candidates.weights) is not None
     if has_slope:
-        bound = candidates.improve(bound, values.mean(axis=0), rounds)
+        start = values.mean(axis=0)
+        bound = candidates.improve(bound, start, rounds)
     return candidates.value, np.maximum(bound, candidates.value)
+
+
+def _add_best_alone(candidates: _Candidates, terms: list[Term], judgments: Judgments) -> Floats:
+    """Add the best ranking for each term alone to the candidates, and return its values.
+
+    Element [i, j] has the value of term j by the best ranking for term i, by query.
+    """
+    values = []
+    for term in terms:
+        rank = _best_alone(term, judgments)
+        values.append(candidates.add(rank))
+    return np.stack(values)
 
 
 def _check_searchable(measure: Measure, terms: list[Term]) -> None:
     """Raise an error if the search does not apply to a measure with these terms."""
     if not measure.stated.never_falls_with_terms:
         raise _unknown(str(measure))
-    if measure.params.get("normalized"):
+    # Values are divided by those of the best ranking, which must be known for that.
+    is_normalised = measure.params.get("normalized")
+    if is_normalised:
         raise MultiAspectError(
             f"strategy='search' does not apply to {measure}, whose best ranking is known; use "
             "strategy='exact'"
@@ -418,31 +438,41 @@ class _Candidates:
             As in `upper_bound`.
         """
         for _ in range(rounds):
-            values, tangent_bound = self._maximise(self._slope(point, bound))
-            bound = np.where(bound > 0, np.minimum(bound, tangent_bound), bound)
-            if (bound - self.value < TOLERANCE).all():
+            slope = self._slope(point, bound)
+            best_values, tangent_bound = self._maximise(slope)
+            lower_bound = np.minimum(bound, tangent_bound)
+            # A bound of 0 is exact; the slope for it says nothing.
+            bound = np.where(bound > 0, lower_bound, bound)
+            if self._is_solved(bound):
                 return bound
-            point = self._best_between(point, values)
+            point = self._best_between(point, best_values)
 
         # The bound of the last tangent leaves a gap: search for the mean itself.
-        if (bound - self.value >= TOLERANCE).any():
+        if not self._is_solved(bound):
             mean = Mean(self._measure.combine, self._slope(point, bound), bound)
             bound_of_search = self.search(self._terms, self.value, mean)
             bound = np.minimum(bound, bound_of_search)
         return bound
 
+    def _is_solved(self, bound: Floats) -> bool:
+        """Return whether the best values found reach their upper bounds on all queries."""
+        gap = bound - self.value
+        return bool((gap < TOLERANCE).all())
+
     def _best_between(self, start: Floats, end: Floats) -> Floats:
-        """Return the point with the highest mean, by query, of 65 from one point to another.
+        """Return the point with the highest mean, by query, of a grid from one point to another.
 
         Points are values of the terms, shape (n_terms, n_queries).
         """
-        steps = np.linspace(0.0, 1.0, 65)
-        means = []  # (n_steps, n_queries)
-        for step in steps:
-            between = (1 - step) * start + step * end
+        # The position between the points: 0 is the start, 1 the end.
+        positions = np.linspace(0.0, 1.0, 65)
+        means = []  # (n_positions, n_queries)
+        for position in positions:
+            between = (1 - position) * start + position * end
             means.append(self._measure.combine(between, self.weights))
-        best_step = steps[np.argmax(means, axis=0)]  # (n_queries,)
-        best: Floats = (1 - best_step) * start + best_step * end
+        index_of_best = np.argmax(means, axis=0)
+        best_position = positions[index_of_best]  # (n_queries,)
+        best: Floats = (1 - best_position) * start + best_position * end
         return best
 
     def _slope(self, point: Floats, bound: Floats) -> Floats:
@@ -451,12 +481,17 @@ class _Candidates:
         They are 0 for queries whose upper bound is 0, which need no search.
         """
         # Means such as the harmonic one have no finite slope where a value is 0.
-        inside = np.where(point > 0, point, 1.0)
-        slope = np.asarray(self._measure.slope(inside, self.weights), dtype=np.float64)
+        positive_point = np.where(point > 0, point, 1.0)
+        slope = np.asarray(self._measure.slope(positive_point, self.weights), dtype=np.float64)
         return np.where(bound > 0, slope, 0.0)
 
     def _maximise(self, slope: Floats) -> tuple[Floats, Floats]:
         """Maximise Σ slope · term, the tangent of the mean, by query.
+
+        Parameters
+        ----------
+        slope : ndarray of float, shape (n_terms, n_queries)
+            The slopes of the mean.
 
         Returns
         -------
@@ -465,6 +500,7 @@ class _Candidates:
         bound : ndarray of float, shape (n_queries,)
             An upper bound of the maximum.
         """
+        # If all terms are sums over ranks, their best ranking is known and need not be searched for.
         forms = forms_of(self._terms)
         if forms is None:
             bound = self._search_weighted_sum(slope)
@@ -483,10 +519,13 @@ class _Candidates:
         weighted_forms = list(zip(forms, slope, strict=True))
         rank = best_ranking(weighted_forms, query, n_queries)
         self.add(rank)
-        hits = Hits.of_rows(n_queries, query, np.arange(len(rank)), rank)
+
+        # All judged documents are in the ranking.
+        documents = np.arange(len(rank))
+        hits = Hits.of_rows(n_queries, query, documents, rank)
         weighted_values = []
-        for form, weight in weighted_forms:
-            weighted_values.append(weight * form.values(hits))
+        for form, slope_of_term in weighted_forms:
+            weighted_values.append(slope_of_term * form.values(hits))
         return np.asarray(np.sum(weighted_values, axis=0))
 
     def _search_weighted_sum(self, slope: Floats) -> Floats:
@@ -498,13 +537,22 @@ class _Candidates:
         return self.search(weighted_terms, largest_sum)
 
     def _best_for_weights(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return the values of the terms with the maximum weighted sum, by query, and that sum."""
-        sums = np.array([(weights * values).sum(axis=0) for values in self._values])
+        """Return the values of the terms with the maximum weighted sum, by query, and that sum.
+
+        The weights and the values have the shape (n_terms, n_queries), the sum (n_queries,).
+        """
+        sums_of_rankings = []
+        for values in self._values:
+            weighted_values = weights * values
+            sums_of_rankings.append(weighted_values.sum(axis=0))
+        sums = np.array(sums_of_rankings)  # (n_rankings, n_queries)
         best_ranking_of_query = sums.argmax(axis=0)
-        queries = np.arange(len(best_ranking_of_query))
+
         values_of_rankings = np.stack(self._values)  # (n_rankings, n_terms, n_queries)
-        best_values = values_of_rankings[best_ranking_of_query, :, queries]
-        return best_values.T, sums[best_ranking_of_query, queries]
+        queries = np.arange(len(best_ranking_of_query))
+        best_values = values_of_rankings[best_ranking_of_query, :, queries]  # (n_queries, n_terms)
+        largest_sums = sums[best_ranking_of_query, queries]
+        return best_values.T, largest_sums
 
 
 def attainable(

@@ -107,7 +107,8 @@ def search(
         # Documents stay in this order unless the search finds a better one.
         rank[documents] = np.arange(1, len(documents) + 1)
 
-        # Measures without weight do not count, nor do documents without gain by the others.
+        # Measures without weight do not count, nor do documents without gain by the others: these
+        # come last.
         active = np.flatnonzero(weights[:, index] > 0)
         is_useful = gains[np.ix_(active, documents)].any(axis=0)
         useful = documents[is_useful]
@@ -124,7 +125,7 @@ def search(
         aim: _Aim
         if mean is None:
             aim = _WeightedSum(parts, active_weights, types.totals)
-        elif _is_not_worth_a_search(mean.bound[index], floor[index], parts, types.totals):
+        elif _is_search_skipped(mean.bound[index], floor[index], parts, types.totals):
             bound[index] = mean.bound[index]
             continue
         else:
@@ -161,10 +162,14 @@ def _sorted_documents(gains: Floats, query: Ints, n_queries: int) -> list[Ints]:
     return [by_query[start:end] for start, end in pairwise(starts)]
 
 
-def _is_not_worth_a_search(
+def _is_search_skipped(
     bound: float, known_value: float, parts: list[Progress], totals: Counts
 ) -> bool:
-    """Return whether a search would take too long, or cannot improve the known value."""
+    """Return whether a search would take too long, or cannot improve the known value.
+
+    `bound` is an upper bound of the values. The progress of each measure and the totals of the
+    types of documents say how long the search takes.
+    """
     is_known = bound <= known_value + _TOLERANCE
     n_types = len(totals)
     deepest_rank = max(part.depth for part in parts)
