@@ -54,14 +54,17 @@ class Interval:
 
         Means that are rounding errors become 0.
         """
-        largest_of_topic = np.abs(self.ends).max(axis=0)  # rows × topics
-        size = largest_of_topic.mean(axis=1)
         means = self.ends.mean(axis=2)  # 2 × rows
-        is_rounding_error = np.abs(means) <= ROUNDING * size
-        low, high = np.where(is_rounding_error, 0.0, means)
+        # Means are rounding errors if they are tiny compared with the values that are averaged.
+        magnitudes = np.abs(self.ends)
+        largest_of_topics = magnitudes.max(axis=0)  # rows × topics
+        mean_magnitude = largest_of_topics.mean(axis=1)
+        is_rounding_error = np.abs(means) <= ROUNDING * mean_magnitude
+        means[is_rounding_error] = 0.0
+        low, high = means
         is_known = ~np.isnan(low)
-        exact = self.exact.all() & is_known
-        return {"low": low, "high": high, "exact": exact}
+        is_exact_on_all_topics = self.exact.all()
+        return {"low": low, "high": high, "exact": is_exact_on_all_topics & is_known}
 
     def fill(self, is_filled: Bools, ends: Floats, exact: Bools) -> None:
         """Replace the ends of some topics, and whether they are exact.
@@ -125,12 +128,16 @@ class LabelIntervals:
 
     @cached_property
     def ideal_documents(self) -> str:
-        """The documents of the ideal rankings; all judged ones if the measure states none."""
+        """The documents of the ideal rankings; all judged ones if the measure states none.
+
+        One of 'judged', 'ranks', 'retrieved' and 'separate'.
+        """
         stated = self.measure.stated.ideal_documents
         if stated is None:
             return "judged"
-        check = choice("ideal_documents", "judged", "ranks", "retrieved", "separate")
-        return str(check(stated))
+        check_kind = choice("ideal_documents", "judged", "ranks", "retrieved", "separate")
+        kind = check_kind(stated)
+        return str(kind)
 
     def label_terms(self, judgments: Judgments) -> list[Term]:
         """Return the terms by which the value depends on labels, if the measure states them."""
@@ -168,7 +175,7 @@ class LabelIntervals:
         return np.bincount(topics, minlength=self.universe.n_queries) > 0
 
     def complete(self, labels: Floats) -> Judgments:
-        """Return the universe with other labels, aspects × documents."""
+        """Return the universe with other labels, aspects × documents, on the same scales."""
         rows = {}
         for name, aspect_labels in zip(self.names, labels, strict=True):
             rows[name] = self.universe.row_values(aspect_labels)
@@ -185,6 +192,8 @@ class LabelIntervals:
     def values_of_copies(self, topics: Ints, labels: Floats) -> Floats:
         """Return the values of copies of topics, runs × copies × topics.
 
+        The copies of a topic have the same rankings, but different labels.
+
         Parameters
         ----------
         topics : ndarray of int
@@ -192,13 +201,18 @@ class LabelIntervals:
         labels : ndarray, shape (n_copies, n_aspects, n_documents)
             The labels of their documents in each copy.
         """
-        by_aspect = dict(zip(self.names, labels.swapaxes(0, 1), strict=True))
-        copies = TopicCopies(self.universe, topics, by_aspect)
-        values = []
+        labels_by_aspect = {}
+        for aspect, name in enumerate(self.names):
+            labels_by_aspect[name] = labels[:, aspect]  # copies × documents
+        copies = TopicCopies(self.universe, topics, labels_by_aspect)
+        values_of_runs = []
         for run in self.rankings:
             copied_run = copies.rankings(run)
-            values.append(self.measure.evaluate(copied_run))
-        return np.stack(values).reshape(len(self.rankings), copies.number, len(topics))
+            values_of_run = self.measure.evaluate(copied_run)  # one per copied topic
+            values_of_runs.append(values_of_run)
+        values = np.stack(values_of_runs)
+        n_runs = len(self.rankings)
+        return values.reshape(n_runs, copies.number, len(topics))
 
     @cached_property
     def lowest_labels(self) -> Floats:
@@ -236,19 +250,23 @@ class LabelIntervals:
 
     def _fill_by_labels(self, values: Interval, differences: Interval) -> None:
         """Fill the ends that follow from the values of the lowest and of the highest labels."""
-        has_all_labels = ~self.is_open
-        is_exact = np.ones(len(has_all_labels), dtype=np.bool_)
+        n_topics = self.universe.n_queries
+        all_exact = np.ones(n_topics, dtype=np.bool_)
         lowest = self.at_lowest  # runs × topics
         # Without missing labels, there is one value, which is both ends.
+        has_all_labels = ~self.is_open
         difference = lowest[self.first] - lowest[self.second]
-        differences.fill(has_all_labels, np.stack([difference, difference]), is_exact)
+        differences.fill(has_all_labels, np.stack([difference, difference]), all_exact)
         if not self.measure.stated.never_falls_with_labels:
-            values.fill(has_all_labels, np.stack([lowest, lowest]), is_exact)
+            values.fill(has_all_labels, np.stack([lowest, lowest]), all_exact)
             return
-        highest_labels = np.where(np.isnan(self.labels), self.highest, self.labels)
-        highest = self._values(self.complete(highest_labels))
-        all_topics = np.ones_like(has_all_labels)
-        values.fill(all_topics, np.stack([lowest, highest]), is_exact)
+        # The lowest and the highest labels have the lowest and the highest value.
+        is_missing = np.isnan(self.labels)
+        highest_labels = np.where(is_missing, self.highest, self.labels)
+        judgments = self.complete(highest_labels)
+        highest = self._values(judgments)
+        all_topics = np.ones(n_topics, dtype=np.bool_)
+        values.fill(all_topics, np.stack([lowest, highest]), all_exact)
 
     def compute(self) -> tuple[Interval, Interval]:
         """Return the intervals of the values and of the differences."""
@@ -261,19 +279,19 @@ class LabelIntervals:
     def _bound_differences(self, values: Interval, differences: Interval) -> None:
         """Fill unknown differences with bounds from the values, and set rounding errors to 0."""
         low, high = values.ends  # runs × topics each
-        low_of_first = low[self.first]
-        low_of_second = low[self.second]
-        high_of_first = high[self.first]
+        high_of_first = high[self.first]  # pairs × topics
         high_of_second = high[self.second]
+        lowest_difference = low[self.first] - high_of_second
+        highest_difference = high_of_first - low[self.second]
+        bounds = np.stack([lowest_difference, highest_difference])
+        is_unknown = np.isnan(differences.ends[0])
+        has_unknown_pair = is_unknown.any(axis=0)
+        needs_bounds = has_unknown_pair & ~differences.exact
         # The labels that are the best for one run need not be the worst for the other: not exact.
-        lowest = low_of_first - high_of_second
-        highest = high_of_first - low_of_second
-        has_unknown_ends = np.isnan(differences.ends[0]).any(axis=0)
-        needs_bounds = ~differences.exact & has_unknown_ends
         not_exact = np.zeros_like(differences.exact)
-        differences.fill(needs_bounds, np.stack([lowest, highest]), not_exact)
-        size = np.maximum(np.abs(high_of_first), np.abs(high_of_second))
-        is_rounding_error = np.abs(differences.ends) <= ROUNDING * size
+        differences.fill(needs_bounds, bounds, not_exact)
+        largest_value = np.maximum(np.abs(high_of_first), np.abs(high_of_second))
+        is_rounding_error = np.abs(differences.ends) <= ROUNDING * largest_value
         differences.ends[is_rounding_error] = 0.0
 
     def _divide_sums(self, values: Interval) -> None:
@@ -281,18 +299,26 @@ class LabelIntervals:
 
         The ideal rankings are those of the retrieved documents.
         """
-        _, highest_value = self.measure.range
         for topic in np.flatnonzero(self.is_open).tolist():
             for row, run in enumerate(self.rankings):
                 is_of_topic = run.hits.query == topic
-                documents = run.hits.row[is_of_topic]
-                gains = []
-                for part in self._terms:
-                    gains.append(part.attainable_gains(documents, len(documents)))
-                discounts = gains[0].discounts  # the same ones for all terms
-                low_and_high = shared_ratios(discounts, gains)
-                values.ends[:, row, topic] = np.minimum(low_and_high, highest_value)
+                retrieved = run.hits.row[is_of_topic]
+                values.ends[:, row, topic] = self._extremes_of_shared_ratio(retrieved)
         values.exact[self.is_open] = True
+
+    def _extremes_of_shared_ratio(self, retrieved: Ints) -> Floats:
+        """Return the lowest and the highest value of a ranking of documents, given in its order."""
+        n_retrieved = len(retrieved)
+        gains_of_terms = []
+        for part in self._terms:
+            gains = part.attainable_gains(retrieved, n_retrieved)
+            gains_of_terms.append(gains)
+        # All terms have the same discounts.
+        discounts = gains_of_terms[0].discounts
+        extremes = shared_ratios(discounts, gains_of_terms)
+        # Rounding errors must not exceed the range of the measure.
+        _, highest_value = self.measure.range
+        return np.minimum(extremes, highest_value)
 
     def _combine(self, values: Interval, differences: Interval) -> None:
         """Fill topics whose missing labels are separate with the combined intervals of the terms.
@@ -300,22 +326,30 @@ class LabelIntervals:
         Labels are separate if none matters to several terms, so that all terms can be at their
         extremes together.
         """
-        missing_by_term = [self.missing & part.matters for part in self._terms]
-        n_terms_of_label = np.sum(missing_by_term, axis=0)  # aspects × documents
-        has_shared_label = (n_terms_of_label > 1).any(axis=0)
-        is_separate = self.is_open.copy()
-        is_separate[self.universe.pool_query[has_shared_label]] = False
         values_of_terms = []
         differences_of_terms = []
         for part in self._terms:
             values_of_term, differences_of_term = part.intervals()
             values_of_terms.append(values_of_term)
             differences_of_terms.append(differences_of_term)
+        is_separate = self._has_separate_labels()
         # A difference of combined values is that of the terms only if they are added.
         if self.measure.stated.never_falls_with_terms:
             self._combine_terms(values, values_of_terms, is_separate)
         if self.measure.stated.is_weighted_sum:
             self._combine_terms(differences, differences_of_terms, is_separate)
+
+    def _has_separate_labels(self) -> Bools:
+        """Return a mask of the topics with missing labels, none of which matters to several terms."""
+        n_terms_of_label = np.zeros(self.missing.shape, dtype=np.intp)  # aspects × documents
+        for part in self._terms:
+            n_terms_of_label += self.missing & part.matters
+        is_shared = n_terms_of_label > 1
+        has_shared_label = is_shared.any(axis=0)  # per document
+        topics_with_shared_label = self.universe.pool_query[has_shared_label]
+        is_separate = self.is_open.copy()
+        is_separate[topics_with_shared_label] = False
+        return is_separate
 
     def _combine_terms(
         self, combined: Interval, intervals: Sequence[Interval | None], is_separate: Bools
@@ -331,34 +365,39 @@ class LabelIntervals:
         is_separate : ndarray of bool, shape (n_topics,)
             A mask of the topics to fill.
         """
-        known = [interval for interval in intervals if interval is not None]
-        if len(known) < len(intervals):
-            return
+        ends_of_terms = []
+        is_exact_for_terms = []
+        for interval in intervals:
+            if interval is None:
+                return
+            ends_of_terms.append(interval.ends)
+            is_exact_for_terms.append(interval.exact)
         weights = np.stack([part.term.weight for part in self._terms])  # terms × topics
-        ends = np.stack([interval.ends for interval in known])  # terms × 2 × rows × topics
-        n_terms, _, n_rows, _ = ends.shape
+        ends = np.stack(ends_of_terms)  # terms × 2 × rows × topics
+        n_terms, n_ends, n_rows, _ = ends.shape
         # `combine` takes terms × values: here, a value per end, row and topic.
         flat_ends = ends.reshape(n_terms, -1)
-        flat_weights = np.tile(weights, 2 * n_rows)
+        flat_weights = np.tile(weights, n_ends * n_rows)
         flat_combined = self.measure.combine(flat_ends, flat_weights)
-        combined_ends = flat_combined.reshape(ends.shape[1:])
-        is_exact = np.all([interval.exact for interval in known], axis=0)
+        combined_ends = flat_combined.reshape(combined.ends.shape)
+        is_exact = np.all(is_exact_for_terms, axis=0)
         is_filled = is_separate & ~combined.exact
         combined.fill(is_filled, combined_ends, is_exact)
 
     @cached_property
     def _terms(self) -> list[_TermIntervals]:
         """The intervals of the terms; empty if none are stated, or one has too many label tuples."""
-        terms: list[_TermIntervals] = []
         is_missing = np.isnan(self.labels)
         # Infinity marks missing labels, as `np.unique` takes each NaN for another label.
         marked_labels = np.where(is_missing, np.inf, self.labels)
+        terms: list[_TermIntervals] = []
         for number, term in enumerate(self.label_terms(self._lowest)):
             names = term.aspects or self.names  # a term without aspects reads all
             is_read = np.array([name in names for name in self.names])
             # Aspects that the term does not read have one label, so that they add no patterns.
-            labels = np.where(is_read[:, None], marked_labels, self.lowest)
-            patterns, pattern = np.unique(labels.T, axis=0, return_inverse=True)
+            read_labels = np.where(is_read[:, None], marked_labels, self.lowest)
+            labels_of_documents = read_labels.T
+            patterns, pattern = np.unique(labels_of_documents, axis=0, return_inverse=True)
             if self._number_of_tuples(patterns) > _MOST_TUPLES:
                 return []
             pattern_of_document = pattern.reshape(-1)
@@ -382,26 +421,36 @@ class LabelIntervals:
         """Evaluate all completions of the chosen topics that have few, and fill their extremes."""
         n_enumerated = 0
         for topic in np.flatnonzero(is_chosen).tolist():
-            rows = np.flatnonzero(self.universe.pool_query == topic)
-            missing = self.missing[:, rows]  # aspects × documents of the topic
-            aspects, _ = np.nonzero(missing)
-            grades_of_missing = [self.grades[aspect] for aspect in aspects]
+            documents = self.documents_of_topic(topic)
+            is_missing = self.missing[:, documents]  # aspects × documents of the topic
+            grades_of_missing = self._grades_of_missing(is_missing)
             n_completions = prod(map(len, grades_of_missing))
             # Skip topics that would take too long.
             n_allowed = min(MOST_OF_TOPIC, MOST_OF_ALL - n_enumerated)
-            n_ranked = max(int(run.hits.n_ret[topic]) for run in self.rankings)
-            n_rows = n_completions * n_ranked
+            n_retrieved = max(int(run.hits.n_ret[topic]) for run in self.rankings)
+            n_rows = n_completions * n_retrieved
             if n_completions > n_allowed or n_rows > _MOST_ROWS:
                 continue
             n_enumerated += n_completions
-            # completions × aspects × documents
-            labels = np.repeat(self.lowest_labels[None, :, rows], n_completions, axis=0)
-            labels[:, missing] = list(product(*grades_of_missing))
+            lowest_labels = self.lowest_labels[:, documents]
+            labels = np.repeat(lowest_labels[None], n_completions, axis=0)
+            completions = list(product(*grades_of_missing))
+            labels[:, is_missing] = completions  # completions × aspects × documents
             values_of_topic = self.values_of_copies(np.array([topic]), labels)
             values_of_runs = values_of_topic[:, :, 0]  # runs × completions
             values.fill_topic(topic, values_of_runs)
             differences_of_pairs = values_of_runs[self.first] - values_of_runs[self.second]
             differences.fill_topic(topic, differences_of_pairs)
+
+    def documents_of_topic(self, topic: int) -> Ints:
+        """Return the indices of the documents of a topic in the universe, sorted by topic."""
+        start, stop = np.searchsorted(self.universe.pool_query, [topic, topic + 1])
+        return np.arange(start, stop)
+
+    def _grades_of_missing(self, is_missing: Bools) -> list[Floats]:
+        """Return the grades that each missing label can have, given a mask, aspects × documents."""
+        aspect_of_label, _ = np.nonzero(is_missing)
+        return [self.grades[aspect] for aspect in aspect_of_label]
 
 
 @dataclass(frozen=True, eq=False)
@@ -425,6 +474,25 @@ class _Comparisons:
     #: The rankings of each pair.
     first: Ints
     second: Ints
+
+    def rows_of(self, rankings: Ints) -> Ints:
+        """Return the positions of the pairs of which both are among these rankings."""
+        is_included = np.zeros(len(self.discounts), dtype=np.bool_)
+        is_included[rankings] = True
+        has_both = is_included[self.first] & is_included[self.second]
+        return np.flatnonzero(has_both)
+
+
+@dataclass(frozen=True, eq=False)
+class _ExtremesOfRows:
+    """The extremes of the differences of some comparisons on one topic."""
+
+    #: The positions of the comparisons.
+    rows: Ints
+    #: The lowest and the highest difference, 2 × rows.
+    ends: Floats
+    #: Whether both are attained, per row.
+    is_exact: Bools
 
 
 class _TermIntervals:
@@ -464,29 +532,38 @@ class _TermIntervals:
         tuples_of_pattern = [_label_tuples(known, owner.grades) for known in patterns.tolist()]
         #: The label tuples of documents with the first pattern, then with the second, and so on.
         self.tuples = np.concatenate(tuples_of_pattern)
-        n_tuples = [len(tuples) for tuples in tuples_of_pattern]
-        self.pattern_of_tuple = np.repeat(np.arange(len(patterns)), n_tuples)
-        #: The gain of each tuple.
+        n_patterns = len(patterns)
+        n_tuples_of_pattern = [len(tuples) for tuples in tuples_of_pattern]
+        #: The pattern to which each label tuple belongs.
+        self.pattern_of_tuple = np.repeat(np.arange(n_patterns), n_tuples_of_pattern)
+        #: The gain of each label tuple.
         self.gains = self._gains_of_tuples()
         #: The distinct gains, and 0, increasing.
         self.levels = np.unique(np.append(self.gains, 0.0))
         #: A mask of the levels that documents with each pattern can have, patterns × levels.
-        self.allowed = np.zeros((len(patterns), len(self.levels)), dtype=np.bool_)
-        level_of_tuple = np.searchsorted(self.levels, self.gains)
+        self.allowed = np.zeros((n_patterns, len(self.levels)), dtype=np.bool_)
+        level_of_tuple = np.searchsorted(self.levels, self.gains)  # the index of its gain
         self.allowed[self.pattern_of_tuple, level_of_tuple] = True
+        n_levels_of_pattern = self.allowed.sum(axis=1)
+        has_several_gains = n_levels_of_pattern > 1
         #: A mask of the documents whose gain is not known.
-        has_several_gains = self.allowed.sum(axis=1) > 1
         self.is_open = has_several_gains[pattern]
 
     def _gains_of_tuples(self) -> Floats:
-        """Return the gain of each label tuple, all in the same unit."""
-        universe = self.owner.universe
-        # All tuples are documents of one topic, so that their gains have the same unit.
-        first_document = np.zeros(len(self.tuples), dtype=np.intp)
-        first_topic = np.zeros(len(self.tuples), dtype=np.intp)
+        """Return the gain of each label tuple, all in the same unit.
+
+        The gains are those of as many copies of the first document, labelled with the tuples.
+        """
+        # All copies belong to one topic, so that their gains have the same unit.
+        n_tuples = len(self.tuples)
+        document_of_copy = np.zeros(n_tuples, dtype=np.intp)
+        topic_of_copy = np.zeros(n_tuples, dtype=np.intp)
         qids = np.array(["q"], dtype=object)
-        labels = dict(zip(self.owner.names, self.tuples.T, strict=True))
-        judgments = universe.with_copies(first_document, first_topic, qids, labels)
+        labels_of_aspects = self.tuples.T
+        labels_by_aspect = dict(zip(self.owner.names, labels_of_aspects, strict=True))
+        judgments = self.owner.universe.with_copies(
+            document_of_copy, topic_of_copy, qids, labels_by_aspect
+        )
         target = self._term(judgments).target
         form = self.base.additive(target)
         if isinstance(form, Linear):
@@ -513,11 +590,12 @@ class _TermIntervals:
         has_negative_gains = (self.gains < 0).any()
         if has_depth_per_topic or has_negative_gains:
             return None
-        # A norm that is neither that of an ideal ranking nor constant changes with the labels.
-        has_other_norm = form.ideal is None and form.norm is not None
-        if has_other_norm and not self.base.stated.has_constant_norm:
-            return None
-        return form
+        has_fixed_norm = form.norm is None or self.base.stated.has_constant_norm
+        has_ideal_norm = form.ideal is not None
+        if has_fixed_norm or has_ideal_norm:
+            return form
+        # Any other norm changes with the labels, in a way that gains do not determine.
+        return None
 
     def intervals(self) -> tuple[Interval | None, Interval | None]:
         """Return the intervals of the runs and of the pairs, None where they are not known.
@@ -541,26 +619,27 @@ class _TermIntervals:
         n_runs = len(owner.rankings)
         n_topics = owner.universe.n_queries
         comparisons = self._comparisons(form)
+        # The first comparisons are those of the runs with an empty run, whose value is 0.
         n_comparisons = len(comparisons.first)
         ends = np.full((2, n_comparisons, n_topics), np.nan)
-        exact = np.zeros((n_comparisons, n_topics), dtype=np.bool_)
-        # Documents are sorted by topic.
-        starts = np.searchsorted(owner.universe.pool_query, np.arange(n_topics + 1))
+        is_exact = np.zeros((n_comparisons, n_topics), dtype=np.bool_)
         for topic in np.flatnonzero(owner.is_open).tolist():
-            documents = np.arange(starts[topic], starts[topic + 1])
-            is_hit = comparisons.discounts[:n_runs, documents] > 0
-            for ideal in self._shared_ideals(form, documents, is_hit):
-                rows, extremes, is_exact = self._extremes_of_differences(
-                    form, topic, ideal, comparisons
-                )
-                ends[:, rows, topic] = extremes
-                exact[rows, topic] = is_exact
-        ends_of_runs = ends[:, :n_runs]  # a view, of which rounding errors above the range are cut
-        np.minimum(ends_of_runs, self.base.RANGE[1], out=ends_of_runs)
-        is_exact_for_runs = np.logical_and.reduce(exact[:n_runs])
-        is_exact_for_pairs = np.logical_and.reduce(exact[n_runs:])
+            documents = owner.documents_of_topic(topic)
+            discounts_of_runs = comparisons.discounts[:n_runs, documents]
+            is_retrieved = discounts_of_runs > 0
+            for ideal in self._shared_ideals(form, documents, is_retrieved):
+                extremes = self._extremes_of_differences(form, topic, ideal, comparisons)
+                ends[:, extremes.rows, topic] = extremes.ends
+                is_exact[extremes.rows, topic] = extremes.is_exact
+        # Rounding errors must not exceed the range of the base.
+        highest_value = self.base.RANGE[1]
+        ends_of_runs = np.minimum(ends[:, :n_runs], highest_value)
+        ends_of_pairs = ends[:, n_runs:]
+        # A topic is exact if all its comparisons are.
+        is_exact_for_runs = is_exact[:n_runs].all(axis=0)
+        is_exact_for_pairs = is_exact[n_runs:].all(axis=0)
         values = Interval(ends_of_runs, is_exact_for_runs)
-        differences = Interval(ends[:, n_runs:], is_exact_for_pairs)
+        differences = Interval(ends_of_pairs, is_exact_for_pairs)
         return values, differences
 
     def _comparisons(self, form: Linear) -> _Comparisons:
@@ -571,19 +650,21 @@ class _TermIntervals:
         """
         owner = self.owner
         n_runs = len(owner.rankings)
-        discounts = np.zeros((n_runs + 1, len(owner.universe)))
+        n_documents = len(owner.universe)
+        empty_run = n_runs  # the last row of the discounts, which remains 0
+        discounts = np.zeros((n_runs + 1, n_documents))
         for row, run in enumerate(owner.rankings):
-            discounts[row, run.hits.row] = form.discounts(run.hits.rank, run.hits.query)
-        runs = np.arange(n_runs)
-        empty_run = np.full(n_runs, n_runs)  # the last row of the discounts
-        if not owner.measure.stated.is_weighted_sum:
-            return _Comparisons(discounts, runs, empty_run)
-        first = np.append(runs, owner.first)
-        second = np.append(empty_run, owner.second)
+            hits = run.hits
+            discounts[row, hits.row] = form.discounts(hits.rank, hits.query)
+        first = np.arange(n_runs)
+        second = np.full(n_runs, empty_run)
+        if owner.measure.stated.is_weighted_sum:
+            first = np.append(first, owner.first)
+            second = np.append(second, owner.second)
         return _Comparisons(discounts, first, second)
 
     def _shared_ideals(
-        self, form: Linear, documents: Ints, is_hit: Bools
+        self, form: Linear, documents: Ints, is_retrieved: Bools
     ) -> Iterator[_SharedIdeal]:
         """Yield the distinct ideal rankings of a topic, with the runs that each belongs to.
 
@@ -593,46 +674,34 @@ class _TermIntervals:
             The weighted sum.
         documents : ndarray of int
             All documents of the topic.
-        is_hit : ndarray of bool, runs × documents
+        is_retrieved : ndarray of bool, runs × documents
             Whether each run retrieves them.
         """
-        kind = self.owner.ideal_documents
-        if kind == "judged":
-            all_runs = np.arange(len(is_hit))
-            if form.ideal is None:
-                depth = None
-            else:
+        if self.owner.ideal_documents == "judged":
+            # One ideal for all runs.
+            all_runs = np.arange(len(is_retrieved))
+            depth = None
+            if form.ideal is not None:
                 depth = form.ideal.depth
             yield _SharedIdeal(all_runs, documents, depth)
-            return
-        # Runs with as many hits, or with the same hits, have the same ideal.
-        n_hits = is_hit.sum(axis=1)
-        keys: Ints | Bools = is_hit
-        if kind == "ranks":
-            keys = n_hits[:, None]
-        for key in np.unique(keys, axis=0):
-            has_key = (keys == key).all(axis=1)
-            runs = np.flatnonzero(has_key)
-            first_run = runs[0]
-            if kind == "retrieved":
-                ideal_documents = documents[is_hit[first_run]]
-            else:
-                ideal_documents = documents
-            yield _SharedIdeal(runs, ideal_documents, int(n_hits[first_run]))
+        elif self.owner.ideal_documents == "retrieved":
+            # Runs that retrieve the same documents share an ideal ranking of these.
+            for retrieved_once in np.unique(is_retrieved, axis=0):
+                has_same_documents = (is_retrieved == retrieved_once).all(axis=1)
+                runs = np.flatnonzero(has_same_documents)
+                depth = int(retrieved_once.sum())
+                yield _SharedIdeal(runs, documents[retrieved_once], depth)
+        else:
+            # Runs that retrieve as many documents share an ideal ranking of that depth.
+            n_retrieved = is_retrieved.sum(axis=1)
+            for depth in np.unique(n_retrieved).tolist():
+                runs = np.flatnonzero(n_retrieved == depth)
+                yield _SharedIdeal(runs, documents, depth)
 
     def _extremes_of_differences(
         self, form: Linear, topic: int, ideal: _SharedIdeal, comparisons: _Comparisons
-    ) -> tuple[Ints, Floats, Bools]:
-        """Return the comparisons of runs with this ideal, and the extremes of their differences.
-
-        Returns
-        -------
-        rows : ndarray of int, shape (n_rows,)
-            The positions of these comparisons.
-        extremes : ndarray, 2 × n_rows
-        is_exact : ndarray of bool, shape (n_rows,)
-            Whether the extremes are attained.
-        """
+    ) -> _ExtremesOfRows:
+        """Return the extremes of the differences of the runs that have this ideal."""
         n_rankings = len(comparisons.discounts)
         empty_run = n_rankings - 1  # which has every ideal
         rankings = np.append(ideal.runs, empty_run)
@@ -640,18 +709,17 @@ class _TermIntervals:
         has_weight = discounts.any(axis=0)
         # Rankings with the same discounts have the same differences, which are computed once.
         distinct, number = np.unique(discounts[:, has_weight], axis=0, return_inverse=True)
-        number_of_ranking = np.full(n_rankings, -1)  # −1: with another ideal
+        rows = comparisons.rows_of(rankings)
+        number_of_ranking = np.zeros(n_rankings, dtype=np.intp)
         number_of_ranking[rankings] = number.reshape(-1)
-        number_of_first = number_of_ranking[comparisons.first]
-        number_of_second = number_of_ranking[comparisons.second]
-        has_ideal = (number_of_first >= 0) & (number_of_second >= 0)
-        rows = np.flatnonzero(has_ideal)
-        # One code per pair of numbers.
-        n_distinct = len(distinct)
-        codes = number_of_first[rows] * n_distinct + number_of_second[rows]
-        code, position = np.unique(codes, return_inverse=True)
-        first, second = np.divmod(code, n_distinct)
+        number_of_first = number_of_ranking[comparisons.first[rows]]
+        number_of_second = number_of_ranking[comparisons.second[rows]]
+        pairs = np.stack([number_of_first, number_of_second], axis=1)
+        distinct_pairs, position = np.unique(pairs, axis=0, return_inverse=True)
+        position_of_row = position.reshape(-1)  # in the distinct pairs
+        first, second = distinct_pairs.T
         weights = distinct[first] - distinct[second]  # differences × documents with a weight
+        # The documents with a weight come first, as the functions below expect.
         with_weight = ideal.documents[has_weight]
         without_weight = ideal.documents[~has_weight]
         documents = np.append(with_weight, without_weight)
@@ -661,27 +729,29 @@ class _TermIntervals:
         else:
             extremes = _extremes_of_sums(form, topic, weights, gains)
             is_exact = np.ones(len(weights), dtype=np.bool_)
-        return rows, extremes[:, position], is_exact[position]
+        return _ExtremesOfRows(rows, extremes[:, position_of_row], is_exact[position_of_row])
 
     def attainable_gains(self, documents: Ints, depth: int | None) -> AttainableGains:
         """Return the gains of documents of a topic, and the discounts of its ideal ranking.
 
-        The depth is that of the ideal ranking, None for all documents.
+        The depth is that of the ideal ranking, None for all documents. A base without an ideal
+        ranking has discounts of 0.
         """
+        n_documents = len(documents)
         allowed = self.allowed[self.pattern[documents]]  # documents × levels
         # Leave out levels that no document can have, but keep the first, which is 0.
         is_used: Bools = np.asarray(allowed.any(axis=0))
         is_used[0] = True
-        levels = self.levels[is_used]
-        allowed = allowed[:, is_used]
-        n_documents = len(documents)
+        used_levels = self.levels[is_used]
+        allowed_of_used = allowed[:, is_used]
         if self.linear is None or self.linear.ideal is None:
-            return AttainableGains(levels, allowed, np.zeros(n_documents))
+            no_discounts = np.zeros(n_documents)
+            return AttainableGains(used_levels, allowed_of_used, no_discounts)
         rank = np.arange(1, n_documents + 1)
-        if depth is None:
-            depth = n_documents
-        discounts = np.where(rank <= depth, self.linear.ideal.discount(rank), 0.0)
-        return AttainableGains(levels, allowed, discounts)
+        discounts = self.linear.ideal.discount(rank)
+        if depth is not None:
+            discounts = np.where(rank <= depth, discounts, 0.0)
+        return AttainableGains(used_levels, allowed_of_used, discounts)
 
     # -- bases that prefer relevant documents early
     # -----------------------------------------------------------------------------------
@@ -690,29 +760,29 @@ class _TermIntervals:
         """Return the extremes of a base that depends on the relevant documents' ranks only."""
         owner = self.owner
         n_topics = owner.universe.n_queries
-        query = owner.universe.pool_query
-        can_be_without_gain = self.allowed[self.pattern, 0]
-        is_relevant = ~can_be_without_gain & ~self.is_open  # whose label is known
-        may_be_relevant = is_relevant | self.is_open
-        n_relevant = np.bincount(query[is_relevant], minlength=n_topics)
-        n_open = np.bincount(query[self.is_open], minlength=n_topics)
+        topic_of_document = owner.universe.pool_query
+        # Open documents may be relevant or not; others are known to be one of both.
+        has_no_gain = self.allowed[self.pattern, 0] & ~self.is_open
+        may_be_relevant = ~has_no_gain
+        is_relevant = may_be_relevant & ~self.is_open
+        n_relevant = np.bincount(topic_of_document[is_relevant], minlength=n_topics)
+        n_open = np.bincount(topic_of_document[self.is_open], minlength=n_topics)
         result = Interval.unknown(len(owner.rankings), n_topics, exact=True)
         for row, run in enumerate(owner.rankings):
             hits = run.hits.select(may_be_relevant[run.hits.row])
-            is_open = self.is_open[hits.row]
-            # Hits are sorted by topic.
-            starts = np.searchsorted(hits.query, np.arange(n_topics + 1))
+            is_open_hit = self.is_open[hits.row]
             for topic in np.flatnonzero(owner.is_open).tolist():
-                hits_of_topic = slice(starts[topic], starts[topic + 1])
-                is_open_hit = is_open[hits_of_topic]
-                n_open_hits = int(is_open_hit.sum())
-                n_relevant_hits = len(is_open_hit) - n_open_hits
+                # Hits are sorted by topic.
+                start, stop = np.searchsorted(hits.query, [topic, topic + 1])
+                is_open_in_topic = is_open_hit[start:stop]
+                n_open_hits = int(is_open_in_topic.sum())
+                n_relevant_hits = len(is_open_in_topic) - n_open_hits
                 documents = RetrievedDocuments(
                     run=run,
                     source=self.term.target.source,
-                    rank=hits.rank[hits_of_topic],
+                    rank=hits.rank[start:stop],
                     n_ret=int(hits.n_ret[topic]),
-                    is_open=is_open_hit,
+                    is_open=is_open_in_topic,
                     n_relevant_others=int(n_relevant[topic]) - n_relevant_hits,
                     n_open_others=int(n_open[topic]) - n_open_hits,
                 )
@@ -726,36 +796,44 @@ class _TermIntervals:
         the first of these in the ranking are relevant, or the last ones.
         """
         owner = self.owner
-        query = owner.universe.pool_query
         n_topics = owner.universe.n_queries
-        opened = np.flatnonzero(self.is_open)
-        n_open = np.bincount(query[opened], minlength=n_topics)
-        highest_number = int(n_open.max(initial=0))
+        topic_of_document = owner.universe.pool_query
+        n_open = np.bincount(topic_of_document[self.is_open], minlength=n_topics)
+        largest_number = int(n_open.max(initial=0))
         result = Interval.unknown(len(owner.rankings), n_topics, exact=True)
         for row, run in enumerate(owner.rankings):
             low, high = result.ends[:, row]  # views, which are filled
-            # Documents that are not retrieved come after all others.
-            rank = np.full(len(query), np.iinfo(np.intp).max)
-            rank[run.hits.row] = run.hits.rank
-            by_topic_and_rank = np.lexsort((rank[opened], query[opened]))
-            documents = opened[by_topic_and_rank]
-            topic = query[documents]
-            n_above = positions(topic)  # open documents of the topic above each document
+            documents = self._open_documents_by_rank(run)
+            topic = topic_of_document[documents]
+            # How many open documents of the same topic are above and below each.
+            n_above = positions(topic)
             n_below = n_open[topic] - n_above - 1
-            for number in range(highest_number + 1):
-                for n_before in (n_above, n_below):
-                    is_relevant = n_before < number
-                    values = self._values_by_relevant(run, documents[is_relevant])
+            for n_relevant in range(largest_number + 1):
+                # In a topic with fewer open documents, all of them are relevant.
+                first_documents = documents[n_above < n_relevant]
+                last_documents = documents[n_below < n_relevant]
+                for relevant in (first_documents, last_documents):
+                    values = self._values_by_relevant(run, relevant)
                     # Values that are NaN are no extremes.
                     np.fmin(low, values, out=low)
                     np.fmax(high, values, out=high)
         return result
 
+    def _open_documents_by_rank(self, run: Rankings) -> Ints:
+        """Return the documents whose gain is not known, by topic and then by rank in the run."""
+        topic_of_document = self.owner.universe.pool_query
+        # Documents that are not retrieved come after all others.
+        last_rank = np.iinfo(np.intp).max
+        rank = np.full(len(topic_of_document), last_rank)
+        rank[run.hits.row] = run.hits.rank
+        documents = np.flatnonzero(self.is_open)
+        by_topic_and_rank = np.lexsort((rank[documents], topic_of_document[documents]))
+        return documents[by_topic_and_rank]
+
     def _values_by_relevant(self, run: Rankings, relevant: Ints) -> Floats:
         """Return the value of each topic if, of the documents without labels, these are relevant."""
-        relevant_tuple, other_tuple = self._tuples_of_documents
-        tuple_of_document = other_tuple.copy()
-        tuple_of_document[relevant] = relevant_tuple[relevant]
+        tuple_of_document = self._other_tuple.copy()
+        tuple_of_document[relevant] = self._relevant_tuple[relevant]
         labels = self.tuples[tuple_of_document]  # documents × aspects
         judgments = self.owner.complete(labels.T)
         term = self._term(judgments)
@@ -763,21 +841,27 @@ class _TermIntervals:
         return term.base.values(judged_run, term.target)
 
     @cached_property
-    def _tuples_of_documents(self) -> tuple[Ints, Ints]:
-        """A relevant label tuple of each document, and one that is not relevant.
+    def _relevant_tuple(self) -> Ints:
+        """The index of a relevant label tuple of each document, of any one if it has none."""
+        return self._tuple_of_document(self.gains > 0)
 
-        Both are the same for documents that have only one kind.
+    @cached_property
+    def _other_tuple(self) -> Ints:
+        """The index of a label tuple of each document that is not relevant, of any if it has none."""
+        return self._tuple_of_document(self.gains <= 0)
+
+    def _tuple_of_document(self, is_preferred: Bools) -> Ints:
+        """Return the index of a preferred label tuple of each document, of any if it has none.
+
+        `is_preferred` is a mask of the label tuples.
         """
+        # Begin with the first tuple of each pattern: the tuples are sorted by pattern.
         patterns = np.arange(len(self.allowed))
-        first_tuple = np.searchsorted(self.pattern_of_tuple, patterns)
-        relevant_tuples = np.flatnonzero(self.gains > 0)
-        other_tuples = np.flatnonzero(self.gains <= 0)
-        # The first tuple remains for patterns without a tuple of the kind.
-        relevant_tuple = first_tuple.copy()
-        relevant_tuple[self.pattern_of_tuple[relevant_tuples]] = relevant_tuples
-        other_tuple = first_tuple.copy()
-        other_tuple[self.pattern_of_tuple[other_tuples]] = other_tuples
-        return relevant_tuple[self.pattern], other_tuple[self.pattern]
+        tuple_of_pattern = np.searchsorted(self.pattern_of_tuple, patterns)
+        preferred_tuples = np.flatnonzero(is_preferred)
+        patterns_of_preferred = self.pattern_of_tuple[preferred_tuples]
+        tuple_of_pattern[patterns_of_preferred] = preferred_tuples
+        return tuple_of_pattern[self.pattern]
 
 
 def _extremes_of_ratios(weights: Floats, gains: AttainableGains) -> tuple[Floats, Bools]:
@@ -796,12 +880,13 @@ def _extremes_of_ratios(weights: Floats, gains: AttainableGains) -> tuple[Floats
         Whether both extremes are attained.
     """
     # The lowest ratio is minus the highest one with negative weights.
-    both_signs = np.concatenate([-weights, weights])
-    maxima, is_maximum = highest_ratios(both_signs, gains)
-    highest_of_negative, highest = maxima.reshape(2, -1)
-    lowest = 0.0 - highest_of_negative  # no negative zeros
-    exact_lowest, exact_highest = is_maximum.reshape(2, -1)
-    return np.stack([lowest, highest]), np.logical_and(exact_lowest, exact_highest)
+    n_sums = len(weights)
+    opposite_and_given = np.concatenate([-weights, weights])
+    maxima, is_attained = highest_ratios(opposite_and_given, gains)
+    lowest = 0.0 - maxima[:n_sums]  # not -maxima, which has negative zeros
+    highest = maxima[n_sums:]
+    is_exact = is_attained[:n_sums] & is_attained[n_sums:]
+    return np.stack([lowest, highest]), is_exact
 
 
 def _extremes_of_sums(form: Linear, topic: int, weights: Floats, gains: AttainableGains) -> Floats:
@@ -810,18 +895,20 @@ def _extremes_of_sums(form: Linear, topic: int, weights: Floats, gains: Attainab
     `weights` are sums × weighted documents, which are the first ones of the gains.
     """
     n_weighted = weights.shape[1]
-    lowest_gain = gains.levels[gains.lowest[:n_weighted]]
-    highest_gain = gains.levels[gains.highest[:n_weighted]]
-    # Documents with a negative weight have the opposite gain at each extreme.
+    lowest_level = gains.lowest[:n_weighted]  # the index of a gain in `levels`
+    highest_level = gains.highest[:n_weighted]
+    lowest_gain = gains.levels[lowest_level]
+    highest_gain = gains.levels[highest_level]
+    # A sum is lowest if documents with a negative weight have their highest gains.
     positive = np.maximum(weights, 0.0)
     negative = np.minimum(weights, 0.0)
     lowest = positive @ lowest_gain + negative @ highest_gain
     highest = positive @ highest_gain + negative @ lowest_gain
-    if form.norm is None:
-        norm = 1.0
-    else:
+    norm = 1.0
+    if form.norm is not None:
         norm = float(form.norm[topic])
-    return np.stack([lowest, highest]) / norm + 0.0  # no negative zeros
+    extremes = np.stack([lowest, highest]) / norm
+    return extremes + 0.0  # turns −0 into 0
 
 
 def _label_tuples(known: Sequence[float], grades: Sequence[Floats]) -> Floats:
