@@ -73,10 +73,10 @@ class PairTests:
         """
         confidence = 1 - alpha
         if self.n_compared == 2:
-            quantile = t_quantile(self.freedom, confidence)
-            return np.asarray(quantile * self.errors)
+            student_quantile = t_quantile(self.freedom, confidence)
+            return np.asarray(student_quantile * self.errors)
         range_quantile = _range_quantile(self.n_compared, self.clusters.freedom, confidence)
-        # The range is in units of the error of a mean, which is that of a difference over √2.
+        # The quantile is for errors of means, and errors of differences are √2 times as large.
         quantile = np.array(range_quantile / math.sqrt(2))
         return np.asarray(quantile * self.errors)
 
@@ -100,7 +100,8 @@ def _range_quantile(n_systems: int, freedom: float, confidence: float) -> float:
     """Return the quantile of the studentised range, NaN for NaN degrees of freedom."""
     from scipy.stats import studentized_range
 
-    return float(studentized_range.ppf(confidence, n_systems, freedom))
+    quantile = studentized_range.ppf(confidence, n_systems, freedom)
+    return float(quantile)
 
 
 def paired_test(
@@ -159,10 +160,11 @@ def paired_test(
 
 def _check_enough_resamples(n_resamples: int, alpha: float) -> None:
     """Check that there are 1 / alpha resamples, as fewer have no level of alpha."""
-    share = 1 - 1e-9  # 1, but for rounding errors of products with alpha
-    if n_resamples * alpha >= share:
+    # A product with alpha that should be 1 may be just below it.
+    nearly_one = 1 - 1e-9
+    if n_resamples * alpha >= nearly_one:
         return
-    n_required = math.ceil(share / alpha)
+    n_required = math.ceil(nearly_one / alpha)
     raise MultiAspectError(
         f"n_resamples: expected at least {n_required} (1 / alpha) for alpha={alpha:g}, got "
         f"{n_resamples}"
@@ -193,7 +195,8 @@ class _PairedTest:
         means = remove_rounding_errors(estimates.means, largest)
         estimates = replace(estimates, means=means)
         zero = TOLERANCE * largest
-        if len(self.clusters) < 2:  # without a standard error
+        if len(self.clusters) < 2:
+            # Without a standard error, there is no test.
             levels = np.full(len(first), np.nan)
             required_difference = np.nan
             n_compared = 2
@@ -262,15 +265,15 @@ def _warn_of_few_signs(clusters: Clusters, alpha: float) -> None:
     """
     if clusters.are_single_topics:
         return
-    # Of the 2ⁿ signs of n clusters, the observed ones and their opposite are the most extreme.
+    # At best, 2 of 2ⁿ combinations of signs are as extreme: the observed one and its opposite.
     n_clusters = len(clusters)
-    lowest = 2.0 ** (1 - n_clusters)
-    if lowest < alpha:
+    lowest_level = 2.0 ** (1 - n_clusters)
+    if lowest_level < alpha:
         return
     permutation = parameter("test", "permutation")
     remedy = parameter("test", "t")
     warn_once(
-        f"{permutation}: the lowest level of {n_clusters} clusters is {lowest:g}, not below "
+        f"{permutation}: the lowest level of {n_clusters} clusters is {lowest_level:g}, not below "
         f"alpha={alpha:g}: use {remedy}, or judge topics of further clusters"
     )
 
@@ -308,9 +311,10 @@ def sum_over_topics(values: Floats) -> Floats:
     Topics are added one after the other, so that the sum of a measure does not depend on others
     beside it.
     """
-    # NumPy adds along the first axis one by one, but along others pairwise.
-    by_topic = np.ascontiguousarray(values.swapaxes(0, 1))
-    return np.asarray(by_topic.sum(axis=0))
+    # NumPy adds one by one along the first axis only: along others, it groups the values.
+    topics_first = np.ascontiguousarray(values.swapaxes(0, 1))
+    sums = topics_first.sum(axis=0)
+    return np.asarray(sums)
 
 
 def mean_over_topics(values: Floats) -> Floats:
@@ -334,10 +338,12 @@ def clusters_note(values: Floats, pairs: Pairs, clusters: Clusters) -> str:
     """
     if clusters.are_single_topics:
         return ""
-    once, _ = unordered_pairs(pairs)
-    differences = topic_differences(values, pairs)[once]
-    by_measure = differences.swapaxes(1, 2)  # pairs × measures × topics
-    return clusters_in_words(clusters, design_effect(by_measure, clusters))
+    differences = topic_differences(values, pairs)  # pairs × topics × measures
+    rows_of_distinct, _ = unordered_pairs(pairs)
+    distinct_differences = differences[rows_of_distinct]
+    by_measure = distinct_differences.swapaxes(1, 2)  # pairs × measures × topics
+    effect = design_effect(by_measure, clusters)
+    return clusters_in_words(clusters, effect)
 
 
 def mean_differences(values: Floats, pairs: Pairs) -> Floats:
@@ -358,11 +364,12 @@ def signs_of_means(means: Floats, values: Floats) -> Floats:
     values : ndarray, systems × topics × measures
         The per-topic values.
     """
+    means_of_systems = means[..., :, None, :]  # … × systems × 1 × measures
+    means_of_others = means[..., None, :, :]  # … × 1 × systems × measures
+    raw_differences = means_of_systems - means_of_others
     largest = np.abs(values).max(axis=1, initial=0.0)  # systems × measures
     largest_of_both = np.maximum(largest[:, None], largest[None])  # systems × systems × measures
-    mean_of_first = means[..., :, None, :]
-    mean_of_second = means[..., None, :, :]
-    differences = remove_rounding_errors(mean_of_first - mean_of_second, largest_of_both)
+    differences = remove_rounding_errors(raw_differences, largest_of_both)
     return np.sign(differences)
 
 
@@ -392,15 +399,16 @@ def t_test_levels(
     levels = np.full((len(pairs), n_measures), np.nan)
     if len(clusters) < 2:
         return levels
-    # The test 't' draws no resamples.
+    # The test 't' draws no resamples, so that their number and seed do not matter.
     test_pairs = paired_test(values, "t", n_resamples=1, alpha=ALPHA, seed=0, clusters=clusters)
-    once, position = unordered_pairs(pairs)
-    first = pairs.first[once]
-    second = pairs.second[once]
+    # Test distinct pairs, then give a pair and its reverse the same level.
+    rows_of_distinct, position = unordered_pairs(pairs)
+    first = pairs.first[rows_of_distinct]
+    second = pairs.second[rows_of_distinct]
     for measure in range(n_measures):
         tests = test_pairs(measure, first, second)
-        corrected = correct(tests.levels)
-        levels[:, measure] = corrected[position]
+        corrected_levels = correct(tests.levels)
+        levels[:, measure] = corrected_levels[position]
     return levels
 
 
@@ -409,18 +417,18 @@ def unordered_pairs(pairs: Pairs) -> tuple[Ints, Ints]:
 
     Returns
     -------
-    once : ndarray of int
+    rows_of_distinct : ndarray of int
         The rows of the distinct unordered pairs.
     position : ndarray of int, shape (n_pairs,)
-        The position of each pair in `once`.
+        The position of each pair in `rows_of_distinct`.
     """
     lower = np.minimum(pairs.first, pairs.second)
     higher = np.maximum(pairs.first, pairs.second)
     # One code per unordered pair.
     n_systems = higher.max(initial=0) + 1
     code = lower * n_systems + higher
-    _, once, position = np.unique(code, return_index=True, return_inverse=True)
-    return once, position
+    _, rows_of_distinct, position = np.unique(code, return_index=True, return_inverse=True)
+    return rows_of_distinct, position
 
 
 def check_correction(test: str, correction: str | None) -> None:
@@ -489,11 +497,12 @@ def interval_alpha(p: Floats, correction: str | None, alpha: float) -> float:
     n_tests = p.size
     if correction is None or n_tests == 0:
         return alpha
-    if correction == "fdr_bh":
-        n_significant = int((p < alpha).sum())
-        n_rejected = max(1, n_significant)
-        return n_rejected * alpha / n_tests
-    return alpha / n_tests
+    if correction in ("bonferroni", "holm"):
+        return alpha / n_tests
+    # 'fdr_bh': as in the paper, for the number of rejected hypotheses, or 1 if there are none.
+    n_significant = int((p < alpha).sum())
+    n_rejected = max(1, n_significant)
+    return n_rejected * alpha / n_tests
 
 
 def correct_groups(
@@ -540,11 +549,13 @@ def correct_groups(
 
 
 def _correct_tukey(family: Floats, correction: str | None, alpha: float) -> tuple[Floats, float]:
-    """Correct the levels of 'tukey' for the number of groups, and alpha; see `correct_groups`."""
+    """Correct the levels of 'tukey' for the number of groups, and alpha.
+
+    `family` are the levels, groups × comparisons. The test itself corrects for comparisons.
+    """
     if correction is None:
-        n_groups = 1
-    else:
-        n_groups = len(family)
+        return family.clip(max=1), alpha
+    n_groups = len(family)
     corrected = family * n_groups
     return corrected.clip(max=1), alpha / n_groups
 
@@ -576,14 +587,14 @@ def _benjamini_hochberg(levels: Floats) -> Floats:
     The k-th lowest of n levels is multiplied by n / k; the order of levels is kept.
     """
     n_tests = len(levels)
-    descending = np.argsort(-levels, kind="stable")
+    from_highest = np.argsort(-levels, kind="stable")  # the indices of the levels
     k = np.arange(n_tests, 0, -1)  # n for the highest level, 1 for the lowest
-    share = k / n_tests
-    multiplied = levels[descending] / share
-    # No level may be above that of a higher one.
-    in_order = np.minimum.accumulate(multiplied)
+    share_up_to_level = k / n_tests
+    multiplied = levels[from_highest] / share_up_to_level
+    # A lower level may have become higher than the levels before it: keep the order.
+    corrected_from_highest = np.minimum.accumulate(multiplied)
     corrected = np.empty(n_tests)
-    corrected[descending] = in_order
+    corrected[from_highest] = corrected_from_highest
     return corrected.clip(max=1)
 
 
@@ -593,13 +604,13 @@ def _holm(levels: Floats) -> Floats:
     The k-th lowest of n levels is multiplied by n − k + 1; the order of levels is kept.
     """
     n_tests = len(levels)
-    ascending = np.argsort(levels, kind="stable")
+    from_lowest = np.argsort(levels, kind="stable")  # the indices of the levels
     factor = np.arange(n_tests, 0, -1)  # n for the lowest level, 1 for the highest
-    multiplied = levels[ascending] * factor
-    # No level may be below that of a lower one.
-    in_order = np.maximum.accumulate(multiplied)
+    multiplied = levels[from_lowest] * factor
+    # A higher level may have become lower than the levels before it: keep the order.
+    corrected_from_lowest = np.maximum.accumulate(multiplied)
     corrected = np.empty(n_tests)
-    corrected[ascending] = in_order
+    corrected[from_lowest] = corrected_from_lowest
     return corrected.clip(max=1)
 
 
@@ -610,13 +621,14 @@ def resample_counts(
     counts = np.empty((n_topics, n_resamples), dtype=np.uint16)
     for draws in slices(n_resamples, n_topics):
         n_draws = draws.stop - draws.start
-        topics = rng.integers(n_topics, size=(n_draws, n_topics))
-        # Count the cells of a table with one row per draw and one column per topic.
-        first_cell = np.arange(n_draws)[:, None] * n_topics
-        cells = topics + first_cell
-        count_of_cell = np.bincount(cells.ravel(), minlength=n_draws * n_topics)
-        by_draw = count_of_cell.reshape(n_draws, n_topics)
-        counts[:, draws] = by_draw.T
+        drawn_topics = rng.integers(n_topics, size=(n_draws, n_topics))
+        # Count all draws at once: number the cells of a table, draws × topics, row by row.
+        first_cell_of_draw = np.arange(n_draws)[:, None] * n_topics
+        cells = first_cell_of_draw + drawn_topics
+        n_cells = n_draws * n_topics
+        count_of_cell = np.bincount(cells.ravel(), minlength=n_cells)
+        counts_by_draw = count_of_cell.reshape(n_draws, n_topics)
+        counts[:, draws] = counts_by_draw.T
     return counts
 
 
@@ -644,23 +656,42 @@ def permuted_ranges(
     """
     n_systems, _, n_measures = values.shape
     n_clusters = len(clusters)
-    sums_of_measure = []
+    sums_of_measures = []
     for measure in range(n_measures):
-        by_system = clusters.sums(values[:, :, measure])
-        by_cluster = np.ascontiguousarray(by_system.T)  # clusters × systems
-        sums_of_measure.append(by_cluster.ravel())
+        sums = clusters.sums(values[:, :, measure])  # systems × clusters
+        sums_of_measures.append(np.ascontiguousarray(sums.T))
     ranges = np.empty((n_measures, n_resamples))
-    first_cell = np.arange(n_clusters)[:, None] * n_systems  # of each cluster in `ravel`
     # The factor 16 leaves room for several temporary arrays.
     for draws in slices(n_resamples, 16 * n_clusters * n_systems):
         n_draws = draws.stop - draws.start
-        systems = np.broadcast_to(np.arange(n_systems), (n_draws, n_clusters, n_systems))
-        cells = rng.permuted(systems, axis=2) + first_cell
-        for measure, sums in enumerate(sums_of_measure):
-            mean_sums = sums[cells].mean(axis=1)  # draws × systems
+        shape = (n_draws, n_clusters, n_systems)
+        in_order = np.broadcast_to(np.arange(n_systems), shape)
+        permuted_systems = rng.permuted(in_order, axis=2)
+        for measure, sums in enumerate(sums_of_measures):
+            permuted_sums = _permute_columns(sums, permuted_systems)
+            mean_sums = permuted_sums.mean(axis=1)  # draws × systems
             means = mean_sums / clusters.mean_size
             ranges[measure, draws] = means.max(axis=1) - means.min(axis=1)
     return ranges
+
+
+def _permute_columns(sums: Floats, permuted_systems: Ints) -> Floats:
+    """Return the sums of the systems in the order that each draw has on each cluster.
+
+    Parameters
+    ----------
+    sums : ndarray, clusters × systems
+    permuted_systems : ndarray of int, draws × clusters × systems
+
+    Returns
+    -------
+    ndarray, draws × clusters × systems
+    """
+    n_clusters, n_systems = sums.shape
+    # One index per cell is faster than a cluster and a system.
+    first_cell_of_cluster = np.arange(n_clusters)[:, None] * n_systems
+    cells = first_cell_of_cluster + permuted_systems
+    return np.asarray(sums.ravel()[cells])
 
 
 def slices(n_rows: int, width: int, max_size: int | None = None) -> list[slice]:
@@ -701,26 +732,23 @@ def _bootstrap(
 ) -> tuple[Floats, float]:
     """Return the levels by Sakai's test of the sums over clusters, and the required difference.
 
-    For the sum X of n numbers and the sum Q of their squares, u = X² / (n Q) is in [0, 1] and t² =
-    (n − 1) u / (1 − u). Thus, u orders samples as |t| does, but without a variance, which would be
-    the difference of nearly equal numbers.
+    Samples are ordered by |t| or, equivalently, by u = X² / (n Q) of the sum X of n numbers and the
+    sum Q of their squares, as t² = (n − 1) u / (1 − u). Unlike t, u needs no variance, which would
+    be the difference of nearly equal numbers.
     """
     n_pairs = len(differences)
     n_clusters, n_resamples = counts.shape
     sums = clusters.sums(differences)  # pairs × clusters
     shifted = _shift_to_zero(sums, means, zero, clusters)
-    squares = (sums**2).sum(axis=1)
-    totals = clusters.n_topics * means
-    observed = _squared_cosine(totals, squares, n_clusters)
-    # t is infinite if all clusters have the same sum, which is not 0.
-    has_equal_sums = ~shifted.any(axis=1) & sums.any(axis=1)
-    observed[has_equal_sums] = np.inf
-    n_beyond = math.ceil(n_resamples * alpha - 1e-9)  # samples that count as significant
-    position = n_resamples - n_beyond  # of the critical sample, in ascending order
+    observed = _observed_u(sums, shifted, clusters.n_topics * means)
+    n_significant = math.ceil(
+        n_resamples * alpha - 1e-9
+    )  # the product may be just above an integer
+    position = n_resamples - n_significant  # of the lowest significant sample, ascending
     levels = np.empty(n_pairs)
     required = np.empty(n_pairs)
     parts = slices(n_pairs, n_resamples)
-    # The arrays of X and u are allocated once.
+    # The arrays of X and u, pairs × n_resamples, are allocated once.
     shape = (parts[0].stop, n_resamples)
     all_x = np.empty(shape)
     all_u = np.empty(shape)
@@ -729,22 +757,46 @@ def _bootstrap(
         x = all_x[:size]
         u = all_u[:size]
         _multiply(shifted[part], counts, out=x)
-        _multiply(shifted[part] ** 2, counts, out=u)  # Q
+        _multiply(shifted[part] ** 2, counts, out=u)  # Q, which becomes u
         _squared_cosine(x, u, n_clusters)
         is_beyond = u >= observed[part, None] - TOLERANCE
         levels[part] = is_beyond.sum(axis=1) / n_resamples
-        critical = np.argpartition(u, position, axis=1)[:, position]
-        critical_x = x[np.arange(size), critical]
+        critical_sample = np.argpartition(u, position, axis=1)[:, position]  # per pair
+        critical_x = x[np.arange(size), critical_sample]
         required[part] = np.abs(critical_x) / clusters.n_topics
     return levels, float(required.max())
 
 
+def _observed_u(sums: Floats, shifted: Floats, totals: Floats) -> Floats:
+    """Return u of the observed sums over clusters of each pair.
+
+    Parameters
+    ----------
+    sums, shifted : ndarray, pairs × clusters
+        The sums, and the same shifted to a mean of 0.
+    totals : ndarray, shape (n_pairs,)
+        The sums over all topics.
+    """
+    n_clusters = sums.shape[1]
+    sums_of_squares = (sums**2).sum(axis=1)
+    u = _squared_cosine(totals, sums_of_squares, n_clusters)
+    # t is infinite if all clusters have the same sum, which is not 0.
+    has_no_deviation = ~shifted.any(axis=1)
+    has_difference = sums.any(axis=1)
+    u[has_no_deviation & has_difference] = np.inf
+    return u
+
+
 def _shift_to_zero(sums: Floats, means: Floats, zero: Floats, clusters: Clusters) -> Floats:
-    """Return sums over clusters (pairs × clusters), shifted so that the mean difference is 0."""
+    """Return sums over clusters (pairs × clusters), shifted so that the mean difference is 0.
+
+    `zero` is the maximum difference on a topic that is a rounding error, per pair.
+    """
     mean_sums = clusters.mean_size * means
     shifted = sums - mean_sums[:, None]
-    largest_zero = zero[:, None] * clusters.sizes
-    is_rounding_error = np.abs(shifted) <= largest_zero
+    # The rounding errors of the topics of a cluster add up.
+    largest_error = zero[:, None] * clusters.sizes
+    is_rounding_error = np.abs(shifted) <= largest_error
     shifted[is_rounding_error] = 0.0
     return shifted
 
@@ -754,25 +806,27 @@ def _squared_cosine(sums: Floats, squares: Floats, n: int) -> Floats:
 
     To save memory, the result replaces the squares.
     """
-    ratio = squares
-    ratio *= n
-    # Where Q is 0, X is 0, too: divide by a number above 0.
-    smallest = np.finfo(np.float64).tiny
-    np.maximum(ratio, smallest, out=ratio)
-    np.divide(sums, ratio, out=ratio)
-    ratio *= sums
-    return ratio
+    result = squares
+    result *= n  # n Q
+    # Where Q is 0, X is 0, too: divide 0 by any positive number.
+    smallest_positive = np.finfo(np.float64).tiny
+    np.maximum(result, smallest_positive, out=result)
+    np.divide(sums, result, out=result)  # X / (n Q)
+    result *= sums
+    return result
 
 
 def _critical_position(n_resamples: int, alpha: float) -> int:
-    """Return the index of the lowest significant sample in ascending order.
+    """Return the index of the lowest significant value in the sorted resamples.
 
-    The observed value counts as a sample. The last index is the highest one returned.
+    It is the last index if no value is significant. The observed value counts as a resample.
     """
     n_samples = n_resamples + 1
-    n_significant = math.ceil(n_samples * alpha - 1e-9)
+    rounding_error = 1e-9  # of the product, which may be just above an integer
+    n_significant = math.ceil(n_samples * alpha - rounding_error)
     position = n_samples - n_significant
-    return min(position, n_resamples - 1)
+    last_position = n_resamples - 1
+    return min(position, last_position)
 
 
 def _permutation(
@@ -787,8 +841,9 @@ def _permutation(
     n_pairs = len(differences)
     n_resamples = signs.shape[1]
     sums = clusters.sums(differences)  # pairs × clusters
-    # Less the rounding errors, so that equal totals count as equal.
-    observed = clusters.n_topics * (np.abs(means) - zero)
+    # Reduced by rounding errors, so that equal totals count as equal.
+    lowest_means = np.abs(means) - zero
+    observed_totals = clusters.n_topics * lowest_means
     position = _critical_position(n_resamples, alpha)
     levels = np.empty(n_pairs)
     required = np.empty(n_pairs)
@@ -799,12 +854,14 @@ def _permutation(
         totals = all_totals[:size]
         _multiply(sums[part], signs, out=totals)
         np.abs(totals, out=totals)
-        is_beyond = totals >= observed[part, None]
-        n_beyond = is_beyond.sum(axis=1)
-        # The observed value counts as a sample.
-        levels[part] = (1 + n_beyond) / (1 + n_resamples)
+        is_beyond = totals >= observed_totals[part, None]
+        # The observed value counts as a sample, beyond itself.
+        n_beyond = 1 + is_beyond.sum(axis=1)
+        levels[part] = n_beyond / (1 + n_resamples)
+        # Partitioned, the critical total is in the place that it has if sorted.
         totals.partition(position, axis=1)
-        required[part] = totals[:, position] / clusters.n_topics
+        critical_totals = totals[:, position]
+        required[part] = critical_totals / clusters.n_topics
     return levels, float(required.max())
 
 
@@ -821,12 +878,13 @@ def _t(estimates: MeanEstimates, alpha: float) -> tuple[Floats, float]:
 def _tukey(means: Floats, zero: Floats, ranges: Floats, alpha: float) -> tuple[Floats, float]:
     """Return the levels by the ranges of permuted systems, and the required difference."""
     n_resamples = len(ranges)
-    ascending = np.sort(ranges)
-    # Less the rounding errors, so that equal ranges count as equal.
+    sorted_ranges = np.sort(ranges)
+    # Reduced by rounding errors, so that equal ranges count as equal.
     observed = np.abs(means) - zero
-    n_below = np.searchsorted(ascending, observed, side="left")
-    n_beyond = n_resamples - n_below
-    # The observed value counts as a sample.
-    levels = (1 + n_beyond) / (1 + n_resamples)
-    required = ascending[_critical_position(n_resamples, alpha)]
+    n_below = np.searchsorted(sorted_ranges, observed, side="left")
+    # The observed value counts as a sample, beyond itself.
+    n_beyond = 1 + n_resamples - n_below
+    levels = n_beyond / (1 + n_resamples)
+    position = _critical_position(n_resamples, alpha)
+    required = sorted_ranges[position]
     return levels, float(required)

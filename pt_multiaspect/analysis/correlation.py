@@ -184,17 +184,22 @@ def correlation(
     if top is not None:
         n_best = _check_top(top, rank_by)
         best = _best_systems(values, n_best)
-        kernel = _kernel_among(best, kernel)
+        kernel = partial(_correlate_best, best=best, kernel=kernel)
+    # The statistic takes weights of topics, which are numbers of draws in bootstrap samples.
     if rank_by == "query":
-        statistic = _statistic_of_queries(values, kernel)
+        by_query = _correlate_by_query(values, kernel)
+        is_defined = ~np.isnan(by_query)
+        matrices = np.where(is_defined, by_query, 0.0)
+        statistic = partial(_mean_of_defined, matrices=matrices, is_defined=is_defined)
     else:
-        statistic = _statistic_of_means(values, kernel)
+        statistic = partial(_correlate_means, values=values, kernel=kernel)
     equal_weights = np.ones(clusters.n_topics)
     correlations = statistic(equal_weights)
     _warn_of_constants(values, read.labels, method, rank_by, best)
     if level is None:
         return pd.DataFrame(correlations, index=read.labels, columns=read.labels)
-    counts = resample_topics(clusters, n_resamples, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    counts = resample_topics(clusters, n_resamples, rng)  # topics × samples
     replicates = []
     for count_of_topic in counts.T:
         weights = count_of_topic.astype(np.float64)
@@ -379,8 +384,10 @@ def _check_same_systems(reference: object, other: object) -> None:
     """
     first = _index_of(reference)
     second = _index_of(other)
-    if len(first) != len(second) or first.equals(second):
-        return
+    has_same_order = first.equals(second)
+    has_same_length = len(first) == len(second)
+    if has_same_order or not has_same_length:
+        return  # other lengths are an error of all lists, see `_scores`
     has_same_systems = first.isin(second).all() and second.isin(first).all()
     if has_same_systems:
         raise MultiAspectError(
@@ -389,7 +396,8 @@ def _check_same_systems(reference: object, other: object) -> None:
         )
     first_type = pd.api.types.infer_dtype(first)
     second_type = pd.api.types.infer_dtype(second)
-    if first_type == "string" and second_type == "string":
+    are_names = first_type == "string" and second_type == "string"
+    if are_names:
         only_in_one = first.symmetric_difference(second)
         examples = choices(only_in_one[:5])
         raise MultiAspectError(
@@ -430,74 +438,86 @@ def _scores(reference: Iterable[float], other: Iterable[float]) -> Floats:
     return round_scores(scores)
 
 
-def _statistic_of_means(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
-    """Return the function from weights of topics to the correlations of weighted means.
+def _correlate_means(weights: Floats, values: Floats, kernel: Kernel) -> Floats:
+    """Return the correlations, references × measures, of weighted means over topics.
 
-    `values` are systems × topics × measures.
+    Parameters
+    ----------
+    weights : ndarray, shape (n_topics,)
+    values : ndarray, systems × topics × measures
+    kernel : callable
+        Correlates scores, measures × systems.
     """
-
-    def statistic(weights: Floats) -> Floats:
-        """Return the correlations, given one weight per topic."""
-        weighted_sums = np.tensordot(values, weights, axes=(1, 0))  # systems × measures
-        means = weighted_sums / weights.sum()
-        scores = round_scores(means.T)
-        return kernel(scores)
-
-    return statistic
+    weighted_sums = np.tensordot(values, weights, axes=(1, 0))  # systems × measures
+    means = weighted_sums / weights.sum()
+    scores = round_scores(means.T)
+    return kernel(scores)
 
 
-def _statistic_of_queries(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
-    """Return the function from weights of topics to the weighted means of their correlations.
+def _correlate_by_query(values: Floats, kernel: Kernel) -> Floats:
+    """Return the correlations on each topic, topics × references × measures.
 
-    `values` are systems × topics × measures. Topics on which a correlation is undefined (NaN) do
-    not count in its mean.
+    `values` are systems × topics × measures, and the kernel correlates scores, measures × systems.
     """
     n_topics = values.shape[1]
     matrices = []
     for topic in range(n_topics):
-        scores = round_scores(values[:, topic].T)
+        values_of_topic = values[:, topic]  # systems × measures
+        scores = round_scores(values_of_topic.T)
         matrices.append(kernel(scores))
-    correlations = np.stack(matrices)  # topics × measures × measures
-    is_defined = ~np.isnan(correlations)
-    correlations = np.where(is_defined, correlations, 0.0)
+    return np.stack(matrices)
 
-    def statistic(weights: Floats) -> Floats:
-        """Return the weighted mean of each correlation; NaN if all topics are undefined."""
-        weighted_sum = np.tensordot(weights, correlations, axes=1)  # measures × measures
-        total_weight = np.tensordot(weights, is_defined, axes=1)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(weighted_sum / total_weight)
 
-    return statistic
+def _mean_of_defined(weights: Floats, matrices: Floats, is_defined: Bools) -> Floats:
+    """Return the weighted mean of each correlation over the topics on which it is defined.
+
+    It is NaN if there is no such topic.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (n_topics,)
+    matrices : ndarray, topics × references × measures
+        The correlations, 0 where they are not defined.
+    is_defined : ndarray of bool, topics × references × measures
+    """
+    weighted_sum = np.tensordot(weights, matrices, axes=1)  # references × measures
+    weight_of_defined = np.tensordot(weights, is_defined, axes=1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(weighted_sum / weight_of_defined)
 
 
 def _best_systems(values: Floats, n_best: int) -> list[Ints]:
-    """Return the indices of the best systems by each measure, and of those tied with the last."""
-    means = values.mean(axis=1)  # systems × measures
-    scores = round_scores(means.T)
-    n_systems = scores.shape[1]
-    descending = -np.sort(-scores, axis=1)
-    last = min(n_best, n_systems) - 1
-    lowest_of_best = descending[:, last]
-    is_best = scores >= lowest_of_best[:, None]
-    return [np.flatnonzero(row) for row in is_best]
+    """Return the indices of the best systems by each measure, and of those tied with the last.
 
-
-def _kernel_among(systems: list[Ints], kernel: Kernel) -> Kernel:
-    """Return a kernel that correlates each reference over its own systems only.
-
-    `systems` has the indices of these systems, by reference.
+    `values` are systems × topics × measures.
     """
+    means = values.mean(axis=1)  # systems × measures
+    scores = round_scores(means.T)  # measures × systems
+    n_systems = scores.shape[1]
+    n_chosen = min(n_best, n_systems)
+    ascending = np.sort(scores, axis=1)
+    lowest_of_best = ascending[:, n_systems - n_chosen]
+    is_best = scores >= lowest_of_best[:, None]
+    return [np.flatnonzero(is_best_by_measure) for is_best_by_measure in is_best]
 
-    def kernel_among(scores: Floats) -> Floats:
-        """Return the correlations, references × measures, of scores, measures × systems."""
-        rows = []
-        for reference, own_systems in enumerate(systems):
-            correlations = kernel(scores[:, own_systems])
-            rows.append(correlations[reference])
-        return np.stack(rows)
 
-    return kernel_among
+def _correlate_best(scores: Floats, best: list[Ints], kernel: Kernel) -> Floats:
+    """Return correlations, references × measures, each over the best systems by the reference.
+
+    Parameters
+    ----------
+    scores : ndarray, measures × systems
+    best : list of ndarray of int
+        The indices of the best systems by each reference.
+    kernel : callable
+        Correlates scores, measures × systems.
+    """
+    rows = []
+    for reference, systems in enumerate(best):
+        scores_of_best = scores[:, systems]
+        correlations = kernel(scores_of_best)
+        rows.append(correlations[reference])
+    return np.stack(rows)
 
 
 def _warn_of_constants(
@@ -521,47 +541,69 @@ def _warn_of_constants(
     """
     if method == "rbo":  # which is always defined
         return
-    if rank_by == "query":
-        scores = round_scores(values)
-    else:
-        scores = round_scores(values.mean(axis=1, keepdims=True))
-    compared_systems = best or [np.arange(len(scores))]
-    constant_parts = []
-    for systems in compared_systems:
-        own_scores = scores[systems]  # systems × topics × measures
-        is_same_as_first = own_scores == own_scores[:1]
-        constant_parts.append(is_same_as_first.all(axis=0))
-    is_constant = np.concatenate(constant_parts)  # (references × topics) × measures
+    is_constant = _find_constants(values, rank_by, best)
     if not is_constant.any():
         return
-    worst = int(is_constant.sum(axis=0).argmax())  # the measure that is most often constant
+    # Name one measure, that which is constant most often.
+    n_constant_of_measure = is_constant.sum(axis=0)
+    worst = int(n_constant_of_measure.argmax())
+    name = measures[worst]
     consequence = _consequence_of_constant(is_constant[:, worst], measures, rank_by, best)
     remedy = parameter("method", "rbo")
     warn_once(
-        f"{method} is undefined if a measure gives all systems the same score: {measures[worst]} "
+        f"{method} is undefined if a measure gives all systems the same score: {name} "
         f"does so {consequence}. Omit such measures or topics, or use {remedy}"
     )
+
+
+def _find_constants(values: Floats, rank_by: str, best: list[Ints] | None) -> Bools:
+    """Return whether measures give all correlated systems the same score, comparisons × measures.
+
+    The comparisons are the topics with ``rank_by='query'``, the references if each has its best
+    systems, and otherwise a single one. The parameters are those of `_warn_of_constants`.
+    """
+    if rank_by == "query":
+        scores = round_scores(values)
+    else:
+        means = values.mean(axis=1, keepdims=True)
+        scores = round_scores(means)
+    if best is None:
+        all_systems = np.arange(len(scores))
+        best = [all_systems]
+    parts = []
+    for systems in best:
+        scores_of_best = scores[systems]  # systems × topics (1 for means) × measures
+        score_of_first = scores_of_best[:1]
+        is_same = scores_of_best == score_of_first
+        parts.append(is_same.all(axis=0))
+    return np.concatenate(parts)
 
 
 def _consequence_of_constant(
     is_constant: Bools, measures: list[object], rank_by: str, best: list[Ints] | None
 ) -> str:
-    """Return where a measure is constant, by topic or by reference, and what follows from it."""
+    """Return where a measure is constant, by topic or by reference, and what follows from it.
+
+    `is_constant` is a mask of the topics with ``rank_by='query'``, of the references if each has
+    its best systems, and a single value otherwise.
+    """
     if rank_by == "query":
         n_topics = len(is_constant)
         n_constant = is_constant.sum()
         return f"on {n_constant} of {n_topics} topics, which are excluded from the mean"
     if best is None:
         return "on average, so its correlations are NaN"
-    reference = measures[int(is_constant.argmax())]
+    first_reference = int(is_constant.argmax())
+    reference = measures[first_reference]
     return f"among the best by {reference}, so this correlation is NaN"
 
 
 def _kendall(scores: Floats) -> Floats:
     """Return Kendall's τ-b of scores, measures × systems: the cosine of the signs of pairs."""
     n_systems = scores.shape[1]
-    first, second = np.triu_indices(n_systems, 1)
-    signs = np.sign(scores[:, first] - scores[:, second])  # measures × pairs of systems
+    first, second = np.triu_indices(n_systems, 1)  # each pair of systems once
+    differences = scores[:, first] - scores[:, second]
+    signs = np.sign(differences)  # measures × pairs of systems
     return _normalise(signs @ signs.T)
 
 
@@ -578,8 +620,10 @@ def _spearman(scores: Floats) -> Floats:
 
 def _pearson(scores: Floats) -> Floats:
     """Return Pearson's r of scores, measures × systems: the cosine of centred scores."""
-    # Without the first score, equal scores are exactly 0; scaled, their squares are finite.
-    differences = scores - scores[:, :1]
+    # Equal scores become exactly 0, which a mean that is subtracted would not ensure.
+    first_score = scores[:, :1]
+    differences = scores - first_score
+    # Scaled to at most 1, so that the squares of large scores are finite.
     largest = np.abs(differences).max(axis=1, keepdims=True)
     zeros = np.zeros_like(differences)
     scaled = np.divide(differences, largest, out=zeros, where=largest > 0)
@@ -601,8 +645,9 @@ def _normalise(products: Floats) -> Floats:
 
 def _ranks(scores: Floats) -> Ints:
     """Return the ranks of systems from 0 by each measure; tied systems keep the order given."""
-    descending = np.argsort(-scores, axis=1, kind="stable")
-    return np.argsort(descending, axis=1)  # the inverse permutation
+    systems_from_best = np.argsort(-scores, axis=1, kind="stable")
+    # The rank of a system is its position among these: the inverse permutation.
+    return np.argsort(systems_from_best, axis=1)
 
 
 def _is_constant(scores: Floats) -> Bools:
@@ -616,22 +661,38 @@ def _tau_ap(scores: Floats) -> Floats:
     Of each system but the first by the other measure, it is the fraction of the systems above it
     that the reference does not rank below it.
     """
-    n_measures, n_systems = scores.shape
+    n_systems = scores.shape[1]
     rank = _ranks(scores)
-    # measures × systems × systems that may be above
-    is_above = rank[:, None, :] < rank[:, :, None]
+    # Compare each system with all others: measures × systems × others.
+    is_other_above = rank[:, None, :] < rank[:, :, None]
     is_correct = scores[:, None, :] >= scores[:, :, None]
-    n_above = np.maximum(rank, 1)  # no system is above the first: avoid 0 / 0
-    share = is_above / n_above[:, :, None]
-    # Sum over pairs of systems: the shares of the pairs that the reference orders alike.
-    flat_correct = is_correct.astype(np.float64).reshape(n_measures, -1)
-    flat_share = share.reshape(n_measures, -1)
-    sum_of_fractions = flat_correct @ flat_share.T  # references × measures
-    result = 2 * sum_of_fractions / (n_systems - 1) - 1
+    # A rank from 0 is the number of systems above; the first system has none: avoid 0 / 0.
+    n_above = np.maximum(rank, 1)
+    share_of_other = is_other_above / n_above[:, :, None]
+    sum_of_fractions = _sums_of_correct_shares(is_correct, share_of_other)
+    mean_fraction = sum_of_fractions / (n_systems - 1)
+    result = 2 * mean_fraction - 1
     is_constant = _is_constant(scores)
     result[is_constant, :] = np.nan
     result[:, is_constant] = np.nan
     return np.asarray(result.clip(-1, 1), dtype=np.float64)
+
+
+def _sums_of_correct_shares(is_correct: Bools, share: Floats) -> Floats:
+    """Return the sum of the shares of the pairs that are correct, references × measures.
+
+    Parameters
+    ----------
+    is_correct : ndarray of bool, references × systems × others
+        Whether the reference agrees that the other system is above.
+    share : ndarray, measures × systems × others
+        The share of the other system in those above, 0 if it is not above.
+    """
+    n_measures = len(share)
+    # Sum over both systems of a pair: one row per reference or measure, one column per pair.
+    correct_pairs = is_correct.astype(np.float64).reshape(n_measures, -1)
+    share_of_pairs = share.reshape(n_measures, -1)
+    return np.asarray(correct_pairs @ share_of_pairs.T)
 
 
 def _tau_ap_b(scores: Floats) -> Floats:
@@ -639,19 +700,17 @@ def _tau_ap_b(scores: Floats) -> Floats:
 
     Systems of the first tied group are left out, and pairs that the reference ties are wrong.
     """
-    n_measures = len(scores)
-    # measures × systems × systems that may be above
-    is_above = scores[:, None, :] > scores[:, :, None]
-    n_above = is_above.sum(axis=2)
+    # Compare each system with all others: measures × systems × others.
+    is_other_above = scores[:, None, :] > scores[:, :, None]
+    n_above = is_other_above.sum(axis=2)
     divisor = np.maximum(n_above, 1)  # avoids 0 / 0 in the first tied group
-    share = is_above / divisor[:, :, None]
-    # Sum over pairs of systems: the shares of the pairs that the reference orders alike.
-    flat_correct = is_above.astype(np.float64).reshape(n_measures, -1)
-    flat_share = share.reshape(n_measures, -1)
-    sum_of_fractions = flat_correct @ flat_share.T  # references × measures
+    share_of_other = is_other_above / divisor[:, :, None]
+    sum_of_fractions = _sums_of_correct_shares(is_other_above, share_of_other)
+    # Systems of the first group have none above.
     n_counted = (n_above > 0).sum(axis=1)
     with np.errstate(invalid="ignore"):
-        one_way = 2 * sum_of_fractions / n_counted - 1  # NaN for a measure with equal scores
+        mean_fraction = sum_of_fractions / n_counted  # NaN for a measure with equal scores
+    one_way = 2 * mean_fraction - 1  # references × measures
     both_ways = (one_way + one_way.T) / 2
     return np.asarray(both_ways.clip(-1, 1), dtype=np.float64)
 
@@ -663,20 +722,22 @@ def _tau_gap(scores: Floats) -> Floats:
     measure that belong to pairs in the right order.
     """
     rank = _ranks(scores)
-    # How far other systems are above a system by each reference.
-    gap = scores[:, None, :] - scores[:, :, None]  # references × systems × others
-    gap = gap.transpose(1, 0, 2)  # systems × references × others
-    # Which ones are above it by each measure.
-    is_above = rank[:, None, :] < rank[:, :, None]  # measures × systems × others
-    above = is_above.transpose(1, 2, 0).astype(np.float64)  # systems × others × measures
-    right = gap.clip(0) @ above  # systems × references × measures
-    total = np.abs(gap) @ above
+    # Compare each system with all others: measures × systems × others.
+    gap_to_other = scores[:, None, :] - scores[:, :, None]
+    is_other_above = rank[:, None, :] < rank[:, :, None]
+    # Sum over others, by a matrix product for each system.
+    gap = gap_to_other.transpose(1, 0, 2)  # systems × references × others
+    above = is_other_above.transpose(1, 2, 0).astype(np.float64)  # systems × others × measures
+    right_gaps = gap.clip(0) @ above  # systems × references × measures
+    all_gaps = np.abs(gap) @ above
     # Systems without a gap to those above are left out.
-    has_gap = total > 0
-    fraction = np.divide(right, total, out=np.zeros_like(total), where=has_gap)
+    has_gap = all_gaps > 0
+    no_fractions = np.zeros_like(all_gaps)
+    fraction = np.divide(right_gaps, all_gaps, out=no_fractions, where=has_gap)
     n_counted = has_gap.sum(axis=0)
     with np.errstate(invalid="ignore"):
-        result = 2 * fraction.sum(axis=0) / n_counted - 1
+        mean_fraction = fraction.sum(axis=0) / n_counted
+    result = 2 * mean_fraction - 1
     result[:, _is_constant(scores)] = np.nan
     return np.asarray(result.clip(-1, 1))
 
@@ -684,24 +745,40 @@ def _tau_gap(scores: Floats) -> Floats:
 def _rbo(scores: Floats, p: float) -> Floats:
     """Return the extrapolated rank-biased overlap of scores, measures × systems."""
     n_measures, n_systems = scores.shape
-    is_above = scores[:, None, :] > scores[:, :, None]  # measures × systems × others
-    ranks: Ints = 1 + is_above.sum(axis=2)  # tied systems share the first of their ranks
+    is_other_above = scores[:, None, :] > scores[:, :, None]  # measures × systems × others
+    ranks: Ints = 1 + is_other_above.sum(axis=2)  # tied systems share the first of their ranks
     depths = np.arange(1, n_systems + 1)
     weights = p ** depths.astype(np.float64)
-    is_within = ranks[:, :, None] <= depths  # measures × systems × depths
-    n_within = is_within.sum(axis=1)
-    first_cell = np.arange(n_measures)[:, None] * n_systems  # of each row of measures × depths
+    is_within_depth = ranks[:, :, None] <= depths  # measures × systems × depths
+    n_within_depth = is_within_depth.sum(axis=1)
     result = np.empty((n_measures, n_measures))
     for reference in range(n_measures):
-        # The depth from which both rankings contain a system.
-        depth_of_both = np.maximum(ranks, ranks[reference])  # measures × systems
-        cells = first_cell + depth_of_both - 1
-        count_of_cell = np.bincount(cells.ravel(), minlength=n_measures * n_systems)
-        n_entering = count_of_cell.reshape(n_measures, n_systems)  # measures × depths
-        overlap = n_entering.cumsum(axis=1)
-        agreement = 2 * overlap / (n_within + n_within[reference])
-        # Below the last depth, the agreement is assumed to remain the same.
+        overlap = _overlap_by_depth(ranks, ranks[reference])  # measures × depths
+        n_of_both = n_within_depth + n_within_depth[reference]
+        agreement = 2 * overlap / n_of_both
         weighted_agreement = (1 - p) / p * (agreement @ weights)
-        extrapolated = agreement[:, -1] * p**n_systems
+        # Below the last depth, the agreement is assumed to remain the same.
+        last_agreement = agreement[:, -1]
+        extrapolated = last_agreement * p**n_systems
         result[reference] = weighted_agreement + extrapolated
     return result.clip(0, 1)
+
+
+def _overlap_by_depth(ranks: Ints, ranks_of_reference: Ints) -> Ints:
+    """Return how many systems a measure and the reference have in common, measures × depths.
+
+    Parameters
+    ----------
+    ranks : ndarray of int, measures × systems
+        The ranks, from 1.
+    ranks_of_reference : ndarray of int, shape (n_systems,)
+    """
+    n_measures, n_systems = ranks.shape
+    # A system is in common from the lower one of its two ranks on.
+    first_common_depth = np.maximum(ranks, ranks_of_reference)
+    # Count all measures at once: number the cells of measures × depths, row by row.
+    first_cell_of_measure = np.arange(n_measures)[:, None] * n_systems
+    cells = first_cell_of_measure + first_common_depth - 1
+    count_of_cell = np.bincount(cells.ravel(), minlength=n_measures * n_systems)
+    n_new_systems = count_of_cell.reshape(n_measures, n_systems)
+    return n_new_systems.cumsum(axis=1)
