@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -51,7 +51,7 @@ from ._weighted_values import (
     reads_rankings,
 )
 from .baseline import t_test_pairs
-from .missing_labels import check_measure, compare_completions, has_inferred_scales
+from .missing_labels import MissingLabels, check_measure, compare_completions, has_inferred_scales
 from .multiverse import compare_variants
 from .power import deviations_of_differences, planned_level
 from .weightings import compare_weightings
@@ -162,14 +162,17 @@ class Study:
         self.in_order = material.means.index.tolist()
         #: The pairs of the family, those of the claims first.
         self.pairs = self._family_of_pairs(read, baseline)
+        rows_of_distinct, _ = unordered_pairs(self.pairs)
+        #: The number of tests of the family.
+        self.n_tests = len(rows_of_distinct)
         if baseline is None:
-            n_claims = len(self.in_order) - 1  # the best run and each other
+            # The best run is compared with each other run.
+            n_claims = len(self.in_order) - 1
         else:
             n_claims = len(self.pairs)
-        tested_once, _ = unordered_pairs(self.pairs)
-        #: The number of tests of the family.
-        self.n_tests = len(tested_once)
-        self.claims = self._make_claims(read.values * read.signs, n_claims)
+        # Signs undo the negation of values of which lower is better.
+        values_of_measure = read.values * read.signs
+        self.claims = self._make_claims(values_of_measure, n_claims)
 
     def _family_of_pairs(self, read: OrientedValues, baseline: str | None) -> Pairs:
         """Return the pairs with the baseline or, by default, those of the best run, then all others."""
@@ -186,23 +189,28 @@ class Study:
         return check_clusters(clusters_of_topics(self.material.clusters, qids))
 
     def _best_run(self, read: OrientedValues) -> Any:
-        """Return the best run, of equal ones the first."""
+        """Return the name of the run that none beats; of equal ones, the first in the table."""
         means = mean_over_topics(read.values)
-        signs = signs_of_means(means, read.values)[:, :, 0]  # runs × other runs
-        is_beaten = (signs < 0).any(axis=1)
+        signs = signs_of_means(means, read.values)  # runs × other runs × measures
+        signs_by_measure = signs[:, :, 0]  # there is only one measure
+        is_beaten = (signs_by_measure < 0).any(axis=1)
         best_names = [read.names[row] for row in np.flatnonzero(~is_beaten)]
         return min(best_names, key=self.in_order.index)
 
     def _make_claims(self, values: Floats, n_claims: int) -> list[Claim]:
-        """Test the pairs, given the values in the units of the measure."""
+        """Test all pairs, and return the first ones as claims.
+
+        `values` are runs × topics × 1, in the units of the measure.
+        """
         clusters = self.clusters
         tests = t_test_pairs(values, self.pairs, self.correction, clusters)
         level = planned_level(ALPHA, self.correction, self.n_tests)
-        deviations = deviations_of_differences(values, self.pairs, clusters)[:, 0]
+        deviations = deviations_of_differences(values, self.pairs, clusters)  # pairs × 1
         effect = detectable_effect(len(clusters), POWER, level, clusters.freedom_ratio)
-        detectable = effect * deviations
+        detectable = effect * deviations[:, 0]
         names = self.pairs.columns
         signs = np.sign(tests["difference"])
+        # A positive sign means that the first run is better.
         if self.lower:
             signs = signs * -1
         claims = []
@@ -244,16 +252,18 @@ class Study:
         return answers
 
     def _evidence_of_test(self, claim: Claim) -> str:
-        """Return the evidence of the test of a claim."""
-        joint = ""
-        family = ""
+        """Return the evidence of the test of a claim: its difference, interval and p."""
+        difference = decimals(claim.difference)
+        level = level_text(claim.confidence)
+        interval = f"[{decimals(claim.low)}, {decimals(claim.high)}]"
+        p = p_value(claim.p)
+        # Say what the interval and p are corrected for.
         if self.correction is not None and self.n_tests > 1:
-            joint = f" ({joint_level(CI, self.n_tests)})"
-            family = f" ({self.correction.capitalize()}, {self.n_tests} pairs)"
-        evidence = f"difference {decimals(claim.difference)}"
-        evidence += f", {level_text(claim.confidence)} interval "
-        evidence += f"[{decimals(claim.low)}, {decimals(claim.high)}]{joint}"
-        evidence += f", {p_value(claim.p)}{family}"
+            joint = joint_level(CI, self.n_tests)
+            interval += f" ({joint})"
+            correction = self.correction.capitalize()
+            p += f" ({correction}, {self.n_tests} pairs)"
+        evidence = f"difference {difference}, {level} interval {interval}, {p}"
         if not np.isnan(claim.detectable):
             evidence += f"; detectable {decimals(claim.detectable)}"
         if not self.clusters.are_single_topics:
@@ -265,19 +275,20 @@ class Study:
         material = self.material
         if not material.aspects:
             return self._leave_out("aspects", f"{material.label} has no values on several aspects")
-        differences = []
-        levels = []
+        differences_by_aspect = []
+        levels_by_aspect = []
         for label in material.aspects.values():
             read = material.values.select([label])
             clusters = self._clusters_of(read.qids)
             tests = t_test_pairs(read.values, self.pairs, self.correction, clusters)
-            differences.append(tests["difference"])
-            levels.append(tests["p"])
-        signs = np.sign(differences)  # aspects × pairs
-        p = np.array(levels)
+            differences_by_aspect.append(tests["difference"])
+            levels_by_aspect.append(tests["p"])
+        signs = np.sign(differences_by_aspect)  # aspects × pairs
+        p = np.array(levels_by_aspect)
         answers = []
-        for row, claim in enumerate(self.claims):
-            answers.append(self._answer_of_aspects(claim, signs[:, row], p[:, row]))
+        # The first pairs are those of the claims.
+        for pair, claim in enumerate(self.claims):
+            answers.append(self._answer_of_aspects(claim, signs[:, pair], p[:, pair]))
         return answers
 
     def _answer_of_aspects(self, claim: Claim, signs: Floats, p: Floats) -> Answer:
@@ -302,15 +313,15 @@ class Study:
 
     def weights(self) -> list[Answer]:
         """Answer whether the order holds under other weights of a mean over aspects."""
-        material = self.material
-        mean = material.measure
+        mean = self.material.measure
+        label = self.material.label
         if not isinstance(mean, AspectMean):
-            return self._leave_out("weights", f"{material.label} is no mean over aspects")
-        if not material.aspects:
-            if material.runs is not None:
-                return self._leave_out("weights", f"{material.label} has one aspect")
+            return self._leave_out("weights", f"{label} is no mean over aspects")
+        if not self.material.aspects:
+            if self.material.runs is not None:
+                return self._leave_out("weights", f"{label} has one aspect")
             return self._leave_out_weights(
-                f"the values of the aspects that {material.label} combines are not given"
+                f"the values of the aspects that {label} combines are not given"
             )
         try:
             weighted, qids = self._weighted_values(mean)
@@ -318,13 +329,20 @@ class Study:
             return self._leave_out("weights", str(error), "Other weights could not be tried.")
         if not self._are_combined(weighted):
             return self._leave_out_weights(
-                f"the values of the aspects are not those that {material.label} combines"
+                f"the values of the aspects are not those that {label} combines"
             )
+        return self._answers_of_weightings(mean, weighted, qids)
+
+    def _answers_of_weightings(
+        self, mean: AspectMean, weighted: WeightedValues, qids: list[Any]
+    ) -> list[Answer]:
+        """Return the answers from the values of the mean under many weightings."""
         clusters = self._clusters_of(qids)
         weightings = compare_weightings(
             mean, weighted, self.pairs, clusters, _N_RESAMPLES, SEED, self.correction
         )
         self.results["weightings"] = weightings
+        # The first pairs are those of the claims.
         rows = weightings.pairs.head(len(self.claims)).to_dict("records")
         answers = []
         for claim, row in zip(self.claims, rows, strict=True):
@@ -337,10 +355,11 @@ class Study:
 
     def _are_combined(self, weighted: WeightedValues) -> bool:
         """Return whether the aspects, under the measure's own weights, give the measure's values."""
-        by_aspects = mean_differences(weighted.declared, self.pairs)
+        by_aspects = mean_differences(weighted.declared, self.pairs)  # pairs × 1
         by_measure = mean_differences(self.values, self.pairs)
-        largest = np.abs(self.values).max()
-        is_different = np.abs(by_aspects - by_measure) > _TOLERANCE * largest
+        largest_value = np.abs(self.values).max()
+        deviations = np.abs(by_aspects - by_measure)
+        is_different = deviations > _TOLERANCE * largest_value
         return not is_different.any()
 
     def _answer_of_weightings(
@@ -350,22 +369,27 @@ class Study:
 
         `sampled` are the values under sampled weightings, systems × topics × weightings.
         """
-        same = row["fraction"]
-        other = row["fraction_lower"]
-        if claim.sign < 0:
-            same, other = other, same
         significant = row["fraction_significant"]
-        if sampled is None:
-            weightings = "weightings"
+        # The row tells how often the first run is better, and how often it is worse.
+        if claim.sign < 0:
+            same = row["fraction_lower"]
+            other = row["fraction"]
         else:
+            same = row["fraction"]
+            other = row["fraction_lower"]
+        weightings = "weightings"
+        if sampled is not None:
             n_weightings = sampled.shape[2]
             weightings = f"{n_weightings} sampled weightings"
-        evidence = f"{percent(same, MOST)} of {weightings} give the same sign, "
-        evidence += f"{percent(significant, MOST)} significantly"
+        percent_same = percent(same, MOST)
+        percent_significant = percent(significant, MOST)
+        evidence = f"{percent_same} of {weightings} give the same sign, "
+        evidence += f"{percent_significant} significantly"
         if self.correction == "holm" and len(self.pairs) > 1:
             evidence += " (Holm)"
         if row["reversal"]:
-            evidence += f"; reversed by {row['reversal']}"
+            reversal = row["reversal"]
+            evidence += f"; reversed by {reversal}"
         verdict = verdict_of_fractions(significant, other)
         numbers = {"same_sign": same, "significant": significant}
         return Answer(claim, "weights", verdict, evidence, numbers)
@@ -379,17 +403,21 @@ class Study:
                 mean, names, self.qids, None, SEED, material.runs, material.qrels
             )
             return weighted, self.qids
+        # Other means combine the values of aspects, which are given.
         labels = list(material.aspects.values())
         known = {label: material.values.known[label] for label in [material.label, *labels]}
-        if all(known[label] is None for label in labels):  # criteria of answers
+        are_criteria = all(known[label] is None for label in labels)  # of answers
+        if are_criteria:
             mean.check_criteria(labels)
             aspects = labels
             read = material.values.select(labels)
         else:
             label_of_aspect = find_labels_of_aspects(mean, known)
             aspects = list(label_of_aspect)
-            read = material.values.select(list(label_of_aspect.values()), "robustness")
-        return combine_aspects(mean, read.values, names, aspects, None, SEED), read.qids
+            labels_in_order = list(label_of_aspect.values())
+            read = material.values.select(labels_in_order, "robustness")
+        weighted = combine_aspects(mean, read.values, names, aspects, None, SEED)
+        return weighted, read.qids
 
     def variants(self) -> list[Answer]:
         """Answer whether the order holds by the variants with distinct values."""
@@ -407,17 +435,19 @@ class Study:
             read, self.in_order, self.pairs, clusters, material.label, ALPHA, self.correction, CI
         )
         self.results["multiverse"] = multiverse
-        # The table has one row per pair and variant.
+        # The table has one row per pair and variant, in this order.
+        table = multiverse.variants
         shape = (len(self.pairs), len(labels))
-        differences = multiverse.variants["difference"].to_numpy().reshape(shape)
-        p = multiverse.variants["p"].to_numpy().reshape(shape)
+        differences = table["difference"].to_numpy().reshape(shape)
+        p = table["p"].to_numpy().reshape(shape)
+        # Variants with the same values count once.
         is_distinct = np.array([label not in multiverse.same_as for label in labels])
-        signs = np.sign(differences)[:, is_distinct]
-        is_significant = (p < ALPHA)[:, is_distinct]
         names = np.array(labels, dtype=object)[is_distinct]
+        signs = np.sign(differences[:, is_distinct])
+        is_significant = p[:, is_distinct] < ALPHA
         answers = []
-        for row, claim in enumerate(self.claims):
-            answers.append(_answer_of_variants(claim, names, signs[row], is_significant[row]))
+        for pair, claim in enumerate(self.claims):
+            answers.append(_answer_of_variants(claim, names, signs[pair], is_significant[pair]))
         return answers
 
     def missing_labels(self, model: Judgments | None) -> list[Answer]:
@@ -425,15 +455,8 @@ class Study:
         material = self.material
         if material.runs is None or material.qrels is None:
             return self._leave_out("labels", "missing ones are found in runs and qrels")
-        pairs_of_claims = [(claim.a, claim.b) for claim in self.claims]
-        pairs = make_pairs(list(material.runs), pairs_of_claims)
         try:
-            measure = check_measure(material.label, material.measure, material.qrels)
-            joined = {name: join(name, run, material.qrels) for name, run in material.runs.items()}
-            by_label = {material.label: measure}
-            intervals = compare_completions(
-                by_label, material.qrels, joined, pairs, _N_SAMPLES, SEED, model, material.clusters
-            )
+            intervals = self._compare_completions(material.runs, material.qrels, model)
         except MultiAspectError as error:
             sentence = "Other values of missing labels could not be tried"
             if has_inferred_scales(material.measure, material.qrels):
@@ -446,6 +469,20 @@ class Study:
         for claim, row in zip(self.claims, rows, strict=True):
             answers.append(_answer_of_labels(claim, missing, row, lower_is_better=self.lower))
         return answers
+
+    def _compare_completions(
+        self, runs: Mapping[Any, Any], qrels: Judgments, model: Judgments | None
+    ) -> MissingLabels:
+        """Return the intervals of the claims' differences over all values of missing labels."""
+        material = self.material
+        pairs_of_claims = [(claim.a, claim.b) for claim in self.claims]
+        pairs = make_pairs(list(runs), pairs_of_claims)
+        measure = check_measure(material.label, material.measure, qrels)
+        joined = {name: join(name, run, qrels) for name, run in runs.items()}
+        by_label = {material.label: measure}
+        return compare_completions(
+            by_label, qrels, joined, pairs, _N_SAMPLES, SEED, model, material.clusters
+        )
 
     def judges(self, judges: object) -> list[Answer]:
         """Answer whether the order holds by the labels of each judge."""
@@ -467,11 +504,14 @@ class Study:
         self.results["judges"] = pd.concat(tables, ignore_index=True)
         return answers
 
-    def _leave_out(self, question: str, reason: str, sentence: str = "") -> list[Answer]:
-        """Return no answers, after noting the reason and, if the question applies, a sentence."""
+    def _leave_out(self, question: str, reason: str, for_readers: str = "") -> list[Answer]:
+        """Note why a question is not answered, and return no answers.
+
+        If the question applies, `for_readers` is the sentence that says so in a report.
+        """
         self.left_out[question] = reason
-        if sentence:
-            self.unanswered[question] = sentence
+        if for_readers:
+            self.unanswered[question] = for_readers
         return []
 
 
@@ -483,8 +523,9 @@ def _differences_by_judge(claim: Claim, judged: JudgedRuns, clusters: Clusters) 
     values_of_b = judged.values[:, row_of_b]
     means = judged.values.mean(axis=-1)  # judges × runs
     raw_differences = means[:, row_of_a] - means[:, row_of_b]
-    largest = np.abs(judged.values[:, [row_of_a, row_of_b]]).max(axis=(1, 2))
-    differences = remove_rounding_errors(raw_differences, largest)
+    magnitudes = np.abs(judged.values[:, [row_of_a, row_of_b]])  # judges × 2 × topics
+    largest_of_judge = magnitudes.max(axis=(1, 2))
+    differences = remove_rounding_errors(raw_differences, largest_of_judge)
     half = half_width(values_of_a - values_of_b, CI, clusters)
     columns = {
         "a": claim.a,
@@ -500,7 +541,7 @@ def _differences_by_judge(claim: Claim, judged: JudgedRuns, clusters: Clusters) 
 def _answer_of_variants(claim: Claim, names: Any, signs: Floats, is_significant: Bools) -> Answer:
     """Return the answer of the variants with distinct values.
 
-    `signs` and `is_significant` have one element per variant.
+    `names`, `signs` and `is_significant` have one element per variant.
     """
     is_same = signs == claim.sign
     is_other = signs == -claim.sign
@@ -510,48 +551,54 @@ def _answer_of_variants(claim: Claim, names: Any, signs: Floats, is_significant:
     n_other = int(is_other.sum())
     share_same = share(int(is_same.sum()), n_variants, "measure", "gives", "give")
     evidence = f"{share_same} the same sign, {n_confirming} significantly"
-    # Name the variants that contradict, or the fewer of those that confirm and do not.
-    is_minority = 0 < n_confirming <= n_variants / 2
-    is_majority = n_variants / 2 < n_confirming < n_variants
-    if n_other:
+    if n_other > 0:
         contradicting = choices(names[is_other])
         evidence += f"; reversed by {contradicting}"
-    elif is_minority:
-        confirming = choices(names[confirms])
-        evidence += f": {confirming}"
-    elif is_majority:
-        not_confirming = choices(names[~confirms])
-        evidence += f"; not significant by {not_confirming}"
+    else:
+        evidence += _names_of_minority(names, confirms)
     verdict = verdict_of_variants(n_confirming, n_other, n_variants)
     numbers = {"same_sign": is_same.mean(), "significant": confirms.mean()}
     return Answer(claim, "variants", verdict, evidence, numbers)
+
+
+def _names_of_minority(names: Any, confirms: Bools) -> str:
+    """Return the names of the variants that confirm a claim or, if these are more, of the others.
+
+    The text is empty if all variants confirm it, or none.
+    """
+    n_confirming = int(confirms.sum())
+    if n_confirming == 0 or n_confirming == len(names):
+        return ""
+    if n_confirming <= len(names) / 2:
+        confirming = choices(names[confirms])
+        return f": {confirming}"
+    not_confirming = choices(names[~confirms])
+    return f"; not significant by {not_confirming}"
 
 
 def _missing_by_aspect(universe: pd.DataFrame) -> str:
     """Return the number of missing labels by aspect, given `MissingLabels.universe`."""
     numbers = []
     for row in universe.to_dict("records"):
-        if row["missing"]:
-            numbers.append(f"{row['missing']} of {row['aspect']}")
+        n_missing = row["missing"]
+        aspect = row["aspect"]
+        if n_missing > 0:
+            numbers.append(f"{n_missing} of {aspect}")
     return choices(numbers) or "none"
 
 
 def _answer_of_labels(
     claim: Claim, missing: str, row: Mapping[Any, Any], *, lower_is_better: bool
 ) -> Answer:
-    """Return the answer of missing labels, given the row of the pair in `MissingLabels.pairs`."""
+    """Return the answer of missing labels, given the row of the pair in `MissingLabels.pairs`.
+
+    `missing` is the text of `_missing_by_aspect`.
+    """
     low = row["low"]
     high = row["high"]
     expected = row["expected"]
-    has_interval = not np.isnan(low)
-    has_expected = not np.isnan(expected)
     evidence = f"labels missing: {missing}"
-    if has_interval:
-        evidence += f"; difference in [{decimals(low)}, {decimals(high)}]"
-        if has_expected:
-            evidence += f", expected {decimals(expected)}"
-    elif has_expected:
-        evidence += f"; expected difference {decimals(expected)}"
+    evidence += _evidence_of_completions(low, high, expected)
     # The interval is that of the values, in the units of the measure.
     if lower_is_better:
         sign_of_values = -claim.sign
@@ -562,37 +609,52 @@ def _answer_of_labels(
     return Answer(claim, "labels", verdict, evidence, numbers)
 
 
+def _evidence_of_completions(low: float, high: float, expected: float) -> str:
+    """Return the interval of a difference and its expected value, as far as they are not NaN."""
+    interval = f"[{decimals(low)}, {decimals(high)}]"
+    has_interval = not np.isnan(low)
+    has_expected = not np.isnan(expected)
+    if has_interval and has_expected:
+        return f"; difference in {interval}, expected {decimals(expected)}"
+    if has_interval:
+        return f"; difference in {interval}"
+    if has_expected:
+        return f"; expected difference {decimals(expected)}"
+    return ""
+
+
 def _answer_of_judges(claim: Claim, judged: JudgedRuns, signs: Floats) -> Answer:
     """Return the answer of the judges, given the sign of the difference by the labels of each.
 
     The labels of a judge who labelled few documents on a criterion are mostly those of others, so
     such a judge decides nothing.
     """
-    names = np.array(judged.judges, dtype=object)
-    has_enough = judged.n_labelled >= _LEAST_LABELLED * judged.n_documents  # judges × criteria
+    least_labelled = _LEAST_LABELLED * judged.n_documents  # per criterion
+    has_enough = judged.n_labelled >= least_labelled  # judges × criteria
     decides = has_enough.all(axis=1)
     deciding_signs = signs[decides]
     n_deciding = len(deciding_signs)
     n_same = int((deciding_signs == claim.sign).sum())
     share_same = share(n_same, n_deciding, "judge", "gives", "give")
     evidence = f"{share_same} the same sign"
+    names = np.array(judged.judges, dtype=object)
     opposed = names[decides & (signs == -claim.sign)]
-    if len(opposed):
+    if len(opposed) > 0:
         verb = _verb(len(opposed), "gives", "give")
         evidence += f"; {choices(opposed)} {verb} the other"
     evidence += f"; {_labelled_documents(judged)}"
     undecided = names[~decides]
-    if len(undecided):
+    if len(undecided) > 0:
         verb = _verb(len(undecided), "decides", "decide")
         evidence += f", so {choices(undecided)} {verb} nothing"
-    if n_deciding == 0:
-        numbers = {"same_sign": np.nan}
-    else:
-        numbers = {"same_sign": n_same / n_deciding}
+    fraction_same = np.nan
+    if n_deciding > 0:
+        fraction_same = n_same / n_deciding
+    # A single judge is no evidence of agreement.
     verdict = UNDECIDED
     if n_deciding >= 2:
         verdict = verdict_of_judges(deciding_signs.tolist(), claim.sign)
-    return Answer(claim, "judges", verdict, evidence, numbers)
+    return Answer(claim, "judges", verdict, evidence, {"same_sign": fraction_same})
 
 
 def _verb(number: int, singular: str, plural: str) -> str:
@@ -602,33 +664,58 @@ def _verb(number: int, singular: str, plural: str) -> str:
     return plural
 
 
+class _LabelledCounts(NamedTuple):
+    """Numbers of documents labelled on a criterion."""
+
+    #: By any judge.
+    n_documents: int
+    #: By each judge.
+    n_by_judge: tuple[int, ...]
+
+
 def _labelled_documents(judged: JudgedRuns) -> str:
     """Return how many documents each judge labelled, by criterion if these numbers differ."""
-    # The criteria with the same numbers of documents: of all judges, and of each.
-    criteria_of_numbers: dict[tuple[int, tuple[int, ...]], list[str]] = {}
-    for column, name in enumerate(judged.criteria):
-        n_of_judges = tuple(judged.n_labelled[:, column])
-        numbers = (judged.n_documents[column], n_of_judges)
-        criteria_of_numbers.setdefault(numbers, []).append(name)
-    are_different = len(criteria_of_numbers) > 1
+    # Criteria with the same numbers are named together.
+    criteria_of_counts: dict[_LabelledCounts, list[str]] = {}
+    for column, criterion in enumerate(judged.criteria):
+        counts = _LabelledCounts(
+            n_documents=judged.n_documents[column],
+            n_by_judge=tuple(judged.n_labelled[:, column]),
+        )
+        criteria_of_counts.setdefault(counts, []).append(criterion)
+    are_different = len(criteria_of_counts) > 1
     texts = []
-    for (n_documents, n_of_judges), names in criteria_of_numbers.items():
-        on = ""
+    for counts, criteria in criteria_of_counts.items():
+        on_criteria = ""
         if are_different:
-            on = f" on {choices(names)}"
-        texts.append(_numbers_of_judges(judged.judges, n_documents, n_of_judges, on))
+            on_criteria = f" on {choices(criteria)}"
+        text = _numbers_of_judges(judged.judges, counts.n_documents, counts.n_by_judge, on_criteria)
+        texts.append(text)
     return "; ".join(texts)
 
 
 def _numbers_of_judges(
-    judges: Sequence[str], n_documents: int, n_of_judges: Sequence[int], on: str
+    judges: Sequence[str], n_documents: int, n_labelled: Sequence[int], on_criteria: str
 ) -> str:
-    """Return how many of the documents each judge labelled; `on` names the criteria."""
-    has_all = set(n_of_judges) == {n_documents}
-    if has_all:
-        return f"each labelled all {n_documents} documents{on}"
+    """Return how many of the documents each judge labelled.
+
+    Parameters
+    ----------
+    judges : sequence of str
+        The judges.
+    n_documents : int
+        The number of documents that any judge labelled.
+    n_labelled : sequence of int
+        The number that each judge labelled.
+    on_criteria : str
+        The criteria that the numbers are about, such as " on 'accuracy'", or an empty text.
+    """
+    has_each_all = set(n_labelled) == {n_documents}
+    if has_each_all:
+        return f"each labelled all {n_documents} documents{on_criteria}"
     number_by_judge = []
-    for judge, n_of_judge in zip(judges, n_of_judges, strict=True):
-        number_by_judge.append(f"{judge} {n_of_judge}")
+    for judge, number in zip(judges, n_labelled, strict=True):
+        number_by_judge.append(f"{judge} {number}")
     documents = number_of(n_documents, "document")
-    return f"labelled of {documents}{on}: {choices(number_by_judge)}"
+    numbers = choices(number_by_judge)
+    return f"labelled of {documents}{on_criteria}: {numbers}"
