@@ -196,9 +196,7 @@ class PredictionPowered(View):
         else:
             wanted = real("difference", low=0, open_low=True)(difference)
             chance = self._check_power(power)
-            # λ is the slope times N / (n + N).
-            n_further = rows["n_further"].to_numpy(dtype=np.float64)
-            slope = ratio(rows["lambda"].to_numpy() * n_topics, n_further)
+            slope = _slopes_from_weights(rows, n_topics)
             needed = plan.least_topics(
                 lambda n_human: plan.has_power(n_human, wanted, chance, slope)
             )
@@ -826,6 +824,13 @@ def _covariance_within_clusters(residuals: Floats, labels: Floats, clusters: Clu
     sum_of_all_pairs = products_of_clusters.sum(axis=1)
     sum_of_own_pairs = products_of_topics.sum(axis=1)
     return np.asarray(sum_of_all_pairs - sum_of_own_pairs)
+
+
+def _slopes_from_weights(rows: pd.DataFrame, n_topics: Floats) -> Floats:
+    """Return the slopes b of the rows of `table`, from λ = b·N/(n + N); 0 if N is 0."""
+    weight = rows["lambda"].to_numpy()  # λ
+    n_further = rows["n_further"].to_numpy(dtype=np.float64)  # N
+    return ratio(weight * n_topics, n_further)
 
 
 @dataclass(frozen=True)

@@ -508,21 +508,23 @@ def _highest_worth_of_ranks(
     `counts` are the possible documents down to a rank, shape (n_choices, n_types). The result has
     the shape (n_documents,).
     """
-    # As many documents as a choice has, so many ranks it fills.
+    # A choice of k documents fills the ranks down to k.
     rank_of_choice = counts.sum(axis=1)
     by_rank = np.argsort(rank_of_choice, kind="stable")
-    rank = rank_of_choice[by_rank]
+    sorted_rank = rank_of_choice[by_rank]
     worths = []
     for weight, part in parts:
-        level = weight * part.level(counts)
-        fall_of_factor = -np.diff(part.factor)  # from rank 1 to the next one, and so on
-        worths.append(level[by_rank] * fall_of_factor[rank - 1])
+        weighted_level = weight * part.level(counts)
+        fall_of_factor = -np.diff(part.factor)  # element 0 is that from rank 1 to rank 2
+        fall_at_rank = fall_of_factor[sorted_rank - 1]
+        worths.append(weighted_level[by_rank] * fall_at_rank)
     worth = np.sum(worths, axis=0)
 
-    # Choices of no document, which are sorted first, belong to no rank.
+    # The maximum of each block of choices with the same rank. Choices of no document, which are
+    # sorted first, belong to no rank.
     ranks = np.arange(1, n_documents + 1)
-    first_choice = np.searchsorted(rank, ranks)
-    return np.maximum.reduceat(worth, first_choice)
+    first_of_rank = np.searchsorted(sorted_rank, ranks)
+    return np.maximum.reduceat(worth, first_of_rank)
 
 
 def _extreme_counts(totals: Counts) -> Counts:
