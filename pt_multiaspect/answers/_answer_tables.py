@@ -130,6 +130,20 @@ def _json_records(text: Text) -> Iterator[tuple[str, Any]]:
         yield place, record
 
 
+def _cells(text: Text, separator: str, what: str) -> pd.DataFrame:
+    """Return the cells of all lines of a file, the header included, as texts.
+
+    If pandas read the header as such, longer lines would not be noticed, and repeated names would
+    be changed.
+    """
+    try:
+        return pd.read_csv(
+            io.BytesIO(text.data), sep=separator, dtype=str, keep_default_na=False, header=None
+        )
+    except ValueError as error:
+        raise MultiAspectError(f"{what}: {text.name}: cannot be read: {error}") from error
+
+
 def _frame_of_columns(text: Text, what: str) -> pd.DataFrame:
     """Return the rows of a file with columns and a header.
 
@@ -137,14 +151,7 @@ def _frame_of_columns(text: Text, what: str) -> pd.DataFrame:
     """
     first_line, _, _ = text.data.partition(b"\n")
     separator = _separator(first_line)
-    try:
-        # The header is read like other lines. Else, longer lines would not be noticed, and repeated
-        # names would be changed.
-        lines = pd.read_csv(
-            io.BytesIO(text.data), sep=separator, dtype=str, keep_default_na=False, header=None
-        )
-    except ValueError as error:
-        raise MultiAspectError(f"{what}: {text.name}: cannot be read: {error}") from error
+    lines = _cells(text, separator, what)
     header = lines.iloc[0].tolist()
     header[0] = header[0] or NO_NAME
     frame: pd.DataFrame = lines.iloc[1:].reset_index(drop=True)
@@ -439,7 +446,7 @@ def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) 
 
 
 def weighted_means(answer: Ints, values: Floats, weights: Floats, n_answers: int) -> Floats:
-    """Return Σ w x / Σ w over the rows of each answer; 0 where the weights sum to 0.
+    """Return the weighted mean of the rows of each answer, Σ w x / Σ w; 0 if its weights sum to 0.
 
     Parameters
     ----------

@@ -110,12 +110,13 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
                 values_of_criteria[name] = values
             combined = measure.of_criteria(values_of_criteria)
         parts.append(answers.assign(measure=label, value=combined))
-        # Joined frames lose their records of directions; higher is better for all criteria.
+        # Joined frames lose their records of directions; higher is better for all criteria. So
+        # criteria without a record get an empty one.
         unrecorded = [name for name in names if known[name] is None]
         records = dict.fromkeys(unrecorded) | records
         records[label] = measure
-    result = pd.concat(parts, ignore_index=True)
-    result = result[frame.columns].infer_objects()
+    rows_of_all = pd.concat(parts, ignore_index=True)
+    result = rows_of_all[frame.columns].infer_objects()
     result.attrs = dict(frame.attrs)
     record_measures(result, records)
     return result

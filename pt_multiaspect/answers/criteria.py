@@ -190,6 +190,7 @@ def _warn_of_gaps(
     if not notes:
         return
     warning = "; ".join(notes)
+    # Hashes of the rows identify the labels: the same ones, read again, give no second warning.
     fingerprints = []
     for labels in criteria.values():
         rows = labels.rows.assign(label=labels.column.map(str).to_numpy())
@@ -246,7 +247,7 @@ def _grade_labels(
     Without an aspect with declared grades, labels are values in [0, 1].
     """
     column = labels.column
-    grades = None
+    grades = None  # in increasing order of quality, if they are declared
     if aspect is not None and aspect.grades is not None:
         grades = aspect.scale.grades
     numbers, is_wrong = grade_booleans(read_labels(column), is_boolean(column), grades)
@@ -308,7 +309,7 @@ def _occurring_grades(labels: Floats) -> list[float] | int:
     highest = float(occurring[-1])
     are_whole_numbers = bool((occurring == np.round(occurring)).all())
     n_grades = len(occurring)
-    if are_whole_numbers:
+    if are_whole_numbers:  # those between that do not occur are grades too
         n_grades = int(highest - lowest) + 1
     if n_grades > _MOST_GRADES:
         return max(1, math.ceil(highest))
@@ -447,9 +448,9 @@ def rubric_scores(questions: Any) -> pd.DataFrame:
     answer = np.asarray(groups.ngroup(), dtype=np.intp)
     answers = keys.drop_duplicates(ignore_index=True)
     total_weights = np.bincount(answer, weights, minlength=len(answers))
-    if not total_weights.all():
-        first_without_weight = int(np.argmin(total_weights))
-        title = answer_title(answers, first_without_weight)
+    without_weight = np.flatnonzero(total_weights == 0)
+    if len(without_weight):
+        title = answer_title(answers, int(without_weight[0]))
         raise MultiAspectError(
             f"{what}: expected a positive weight for {title}, got 0 for all questions"
         )

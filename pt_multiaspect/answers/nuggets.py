@@ -156,6 +156,7 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
     for position, listed in enumerate(nugget_lists):
         where = f"for {runs[position]} on topic {topics[position]}"
         nuggets += _read_nuggets(listed, position, where)
+    # Arrays and lists with one element per nugget of all answers.
     answer = np.array([nugget.answer for nugget in nuggets], dtype=np.intp)
     texts = [nugget.text for nugget in nuggets]
     importances = [nugget.importance for nugget in nuggets]
@@ -335,15 +336,25 @@ def _report_counts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     )
     is_of_report = table["qid"] != _OVERALL
     is_count = table["measure"].isin(metrics)
-    table = table[is_of_report & is_count]
-    values = read_numbers(table["value"], table, _ARGUE, "counts are not negative", high=np.inf)
-    table = table.assign(value=values)
-    check_distinct(table, "keep one report, or give each run its own name")
-    reports = table[["name", "qid"]].drop_duplicates(ignore_index=True)
-    # Counts are in the order of the reports and the metrics, NaN where missing.
-    counts = table.pivot(index=["name", "qid"], columns="measure", values="value")
-    counts = counts.reindex(columns=metrics)
+    rows = table[is_of_report & is_count]
+    values = read_numbers(rows["value"], rows, _ARGUE, "counts are not negative", high=np.inf)
+    rows = rows.assign(value=values)
+    check_distinct(rows, "keep one report, or give each run its own name")
+    reports = rows[["name", "qid"]].drop_duplicates(ignore_index=True)
+    # Pivoting sorts. So counts are brought to the order of the reports and the metrics.
+    sorted_counts = rows.pivot(index=["name", "qid"], columns="measure", values="value")
+    counts = sorted_counts.reindex(columns=metrics)  # NaN where missing
     counts = counts.loc[pd.MultiIndex.from_frame(reports)]
+    _refuse_missing_counts(reports, counts)
+    return reports, counts
+
+
+def _refuse_missing_counts(reports: pd.DataFrame, counts: pd.DataFrame) -> None:
+    """Raise an error if there are no reports, or if a report lacks one of the metrics.
+
+    `counts` has one row per report and one column per metric, NaN where missing.
+    """
+    metrics = counts.columns.tolist()
     expected = f"{_ARGUE}: expected the metrics {choices(metrics)} of every report"
     if len(reports) == 0:
         raise MultiAspectError(f"{expected}, got none of them")
@@ -352,4 +363,3 @@ def _report_counts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         row, column = np.argwhere(is_missing)[0]
         title = answer_title(reports, row)
         raise MultiAspectError(f"{expected}, got no {metrics[column]} for {title}")
-    return reports, counts

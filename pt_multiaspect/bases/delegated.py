@@ -93,17 +93,8 @@ class Delegated(Adapter):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings with ir-measures."""
-        if self._is_binarised:
-            gain = self.relevant(target).astype(np.float64)
-        elif self._reads_labels:
-            gain = self.gain(target)
-        else:
-            gain = target.gain
-        # Junk documents keep negative labels, as some measures distinguish them from non-relevant
-        # documents. Documents without labels are NaN.
-        junk = target.source.junk
-        labels = np.where(np.isnan(junk) | (gain <= 0), junk, gain)
-        if self._from_scale:
+        labels = self._labels_of_documents(target)
+        if self._from_scale:  # then the highest label is read too, whether it occurs or not
             self._check_labels(np.append(labels, target.top))
         else:
             self._check_labels(labels)
@@ -115,6 +106,22 @@ class Delegated(Adapter):
                 f"the base {self.text} is computed by ir-measures: {error}"
             ) from error
         return values[measure]
+
+    def _labels_of_documents(self, target: Target) -> Floats:
+        """Return the labels that ir-measures reads, one per judged document.
+
+        They are the gains, or the negative labels of junk documents, as some measures distinguish
+        these from non-relevant documents. Documents without labels are NaN.
+        """
+        if self._is_binarised:
+            gain = self.relevant(target).astype(np.float64)
+        elif self._reads_labels:
+            gain = self.gain(target)
+        else:
+            gain = target.gain
+        junk = target.source.junk  # the negative label of junk, NaN without labels, 0 for others
+        keeps_junk = np.isnan(junk) | (gain <= 0)
+        return np.where(keeps_junk, junk, gain)
 
     def _measure_of_labels(self, target: Target) -> Measure:
         """Return the measure that ir-measures computes on the labels that it receives."""
@@ -246,12 +253,7 @@ class IrMeasures(Memo):
         if "gains" in measure.params:
             labels = self._labels_for(measure)
         else:
-            # pytrec_eval reads out of bounds on queries with only negative labels. These are set to
-            # 0, which does not change values, as no document of such a query is relevant.
-            query = self._judgments.pool_query
-            best = _best_of_queries(self._labels, query, self._judgments.n_queries)
-            has_only_negative = best[query] < 0
-            labels = np.where(has_only_negative, np.maximum(self._labels, 0.0), self._labels)
+            labels = self._labels_without_negative_queries()
         if function_of(measure) is None:
             # gdeval fails on query ids that are not numbers.
             names = query_numbers(self._judgments.n_queries)
@@ -262,6 +264,17 @@ class IrMeasures(Memo):
         if columns:
             return self._rows(columns, labels, names), names
         return self._qrels(labels, names), names
+
+    def _labels_without_negative_queries(self) -> Floats:
+        """Return the labels; in queries that have only negative ones, 0 instead.
+
+        pytrec_eval reads out of bounds on such queries. Their values do not change, as none of
+        their documents is relevant.
+        """
+        query = self._judgments.pool_query
+        best = _best_of_queries(self._labels, query, self._judgments.n_queries)
+        has_only_negative = best[query] < 0  # per document, of its query
+        return np.where(has_only_negative, np.maximum(self._labels, 0.0), self._labels)
 
     def _labels_for(self, measure: Measure) -> Floats:
         """Return the labels for a measure that maps them to gains; NaN in queries whose gains are all negative.
@@ -316,20 +329,24 @@ class IrMeasures(Memo):
         MultiAspectError
             If ir-measures cannot compute one of the measures.
         """
-        query = self._judgments.query_positions(run["query_id"].to_numpy(dtype=object))
-        is_judged = query >= 0
-        run, query = run[is_judged], query[is_judged]
+        qids = run["query_id"].to_numpy(dtype=object)
+        query_or_none = self._judgments.query_positions(qids)  # -1 for queries without judgments
+        is_judged = query_or_none >= 0
+        judged_run = run[is_judged]
+        query = query_or_none[is_judged]
         values: dict[Measure, Floats] = {}
         for measure in self.measures:
             values[measure] = np.full(self._judgments.n_queries, float(measure.DEFAULT))
         evaluators = self.compute_once("evaluators", self._make_evaluators)
-        self._check_documents(run["doc_id"].to_numpy(dtype=object))
+        self._check_documents(judged_run["doc_id"].to_numpy(dtype=object))
+        # The qrels of an evaluator may have other names of queries than the run.
         for evaluator, names in evaluators:
             position_of = {name: position for position, name in enumerate(names)}
-            renamed = run.assign(query_id=names[query])
-            for metric in self._metrics(evaluator, renamed, run["query_id"]):
+            renamed = judged_run.assign(query_id=names[query])
+            for metric in self._metrics(evaluator, renamed, judged_run["query_id"]):
                 if not np.isnan(metric.value):
-                    values[metric.measure][position_of[metric.query_id]] = metric.value
+                    position = position_of[metric.query_id]
+                    values[metric.measure][position] = metric.value
         return values
 
     def _metrics(self, evaluator: Any, run: pd.DataFrame, qids: pd.Series) -> list[Any]:

@@ -192,10 +192,12 @@ class AveragePrecision(Counting):
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return precision / number of relevant documents at each relevant document, 0 elsewhere."""
         is_hit = self.relevant(target)[ranking.row]
-        n_hits = np.zeros(len(is_hit))  # the number of relevant documents down to each of them
+        # At a relevant document, the number of relevant ones down to it, itself included; else 0.
+        n_hits = np.zeros(len(is_hit))
         n_hits[is_hit] = positions(ranking.query[is_hit]) + 1
         precision = n_hits / ranking.rank
-        return ratio(precision, self.n_relevant(target)[ranking.query])
+        n_relevant = self.n_relevant(target)[ranking.query]
+        return ratio(precision, n_relevant)
 
 
 @adapts(ir_measures.Judged)

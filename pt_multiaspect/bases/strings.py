@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, NamedTuple
 
 import ir_measures
 from ir_measures import Measure
@@ -133,23 +133,8 @@ def read_measure(text: str) -> Measure:
 
 def _read(text: str, node: ast.expr) -> Measure:
     """Convert the expression that a text was parsed to, ``Name(parameter=value)@cutoff``, to a measure."""
-    cutoff: ast.expr | None = None
-    keywords: list[ast.keyword] = []
-    # Take the cutoff off, then the parameters, until the name remains.
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        cutoff = node.right
-        node = node.left
-        if isinstance(cutoff, ast.Call):
-            raise _inner_cutoff_error(node, cutoff)
-    if isinstance(node, ast.Call):
-        if node.args or any(keyword.arg is None for keyword in node.keywords):
-            raise _malformed_error(text, "parameters must be given by name")
-        keywords = node.keywords
-        node = node.func
-    if not isinstance(node, ast.Name):
-        source = cut(_source_text(node))
-        raise _malformed_error(text, f"{source!r} is not a name")
-    known = node.id
+    parts = _split_expression(text, node)
+    known = parts.name
     measure = ir_measures.measures.registry.get(known)
     if measure is None:
         raise UnknownMeasureError(known)
@@ -161,11 +146,44 @@ def _read(text: str, node: ast.expr) -> Measure:
             raise MultiAspectError(f"{known}: {name} is given twice, as {first} and {second}")
         params[name] = _literal(prefix, value)
 
-    for keyword in keywords:
+    for keyword in parts.keywords:
         set_param(str(keyword.arg), f"{keyword.arg}=", keyword.value)
-    if cutoff is not None:
-        set_param(measure.AT_PARAM, "@", cutoff)
+    # After the parameters, so that ``nDCG(cutoff=5)@10`` is refused.
+    if parts.cutoff is not None:
+        set_param(measure.AT_PARAM, "@", parts.cutoff)
     return check_params(measure(**params))
+
+
+class _Parts(NamedTuple):
+    """The parts of the expression ``Name(parameter=value)@cutoff``."""
+
+    name: str
+    keywords: list[ast.keyword]  # the parameters and their values
+    cutoff: ast.expr | None
+
+
+def _split_expression(text: str, expression: ast.expr) -> _Parts:
+    """Split the expression that a text was parsed to, or raise an error if it is no measure."""
+    cutoff: ast.expr | None = None
+    before_cutoff = expression
+    # The operator @ binds its right side to all that is on the left.
+    if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.MatMult):
+        cutoff = expression.right
+        before_cutoff = expression.left
+        if isinstance(cutoff, ast.Call):  # parameters after the cutoff
+            raise _inner_cutoff_error(before_cutoff, cutoff)
+    keywords: list[ast.keyword] = []
+    name = before_cutoff
+    if isinstance(before_cutoff, ast.Call):
+        has_dictionary = any(keyword.arg is None for keyword in before_cutoff.keywords)  # **params
+        if before_cutoff.args or has_dictionary:
+            raise _malformed_error(text, "parameters must be given by name")
+        keywords = before_cutoff.keywords
+        name = before_cutoff.func
+    if not isinstance(name, ast.Name):
+        source = cut(_source_text(name))
+        raise _malformed_error(text, f"{source!r} is not a name")
+    return _Parts(name.id, keywords, cutoff)
 
 
 def _inner_cutoff_error(name: ast.expr, call: ast.Call) -> MultiAspectError:
@@ -344,15 +362,10 @@ def check_params(measure: Measure, prefix: str = "") -> Measure:
         return measure
     name = f"{prefix}{measure.NAME}"
     refuse_unknown(measure.params, measure.SUPPORTED_PARAMS, "parameters", name)
-    floats: dict[str, float] = {}
-    for param, value in measure.params.items():
-        expects_float = measure.SUPPORTED_PARAMS[param].dtype is float
-        if type(value) is int and expects_float and abs(value) < 2**53:
-            floats[param] = float(value)
-    if floats:
-        measure = type(measure)(**{**measure.params, **floats})
-    for param, value in measure.params.items():
-        info = measure.SUPPORTED_PARAMS[param]
+    converted = _with_floats(measure)
+    is_original = type(converted).__module__.startswith("ir_measures.")
+    for param, value in converted.params.items():
+        info = converted.SUPPORTED_PARAMS[param]
         if not info.validate(value):
             expected = getattr(info.dtype, "__name__", "?")
             if isinstance(info.choices, list):
@@ -360,10 +373,26 @@ def check_params(measure: Measure, prefix: str = "") -> Measure:
             raise MultiAspectError(f"{name}: expected {param} to be {expected}, got {value!r}")
         if isinstance(value, float) and not math.isfinite(value):
             raise MultiAspectError(f"{name}: expected {param} to be a finite number, got {value}")
-        if param in _RANGES and type(measure).__module__.startswith("ir_measures."):
+        # ir-measures checks types and options, but no ranges.
+        if param in _RANGES and is_original:
+            check_range = _RANGES[param]
             with errors_of(name):
-                _RANGES[param](value)
-    return measure
+                check_range(value)
+    return converted
+
+
+def _with_floats(measure: Measure) -> Measure:
+    """Return the measure with floats where its parameters expect floats and got integers."""
+    floats: dict[str, float] = {}
+    for param, value in measure.params.items():
+        expects_float = measure.SUPPORTED_PARAMS[param].dtype is float
+        is_exact_as_float = type(value) is int and abs(value) < 2**53
+        if expects_float and is_exact_as_float:
+            floats[param] = float(value)
+    if not floats:
+        return measure
+    params = {**measure.params, **floats}
+    return type(measure)(**params)
 
 
 def _check_gains(gains: Mapping[Any, Any]) -> None:

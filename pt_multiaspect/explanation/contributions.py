@@ -149,13 +149,14 @@ class Topic:
         if rank is None:
             return None
         rows = np.flatnonzero(self.judgments.pool_query == self.query)
-        rows = rows[np.argsort(rank[rows])]
-        docnos = self.judgments.docnos[rows]
-        scores = np.arange(len(rows), 0, -1, dtype=np.float64)
+        rows_by_rank = rows[np.argsort(rank[rows])]
+        docnos = self.judgments.docnos[rows_by_rank]
+        scores = np.arange(len(rows), 0, -1, dtype=np.float64)  # decreasing, n to 1
         best = replace(self, docnos=docnos, scores=scores, run="ideal")
         # With gains of unjudged documents, a run can exceed every ranking of judged documents.
-        lowest_value = self.value - 1e-9 * max(1.0, abs(self.value))
-        if best.value >= lowest_value:
+        rounding = 1e-9 * max(1.0, abs(self.value))
+        is_at_least_as_good = best.value >= self.value - rounding
+        if is_at_least_as_good:
             return best
         return None
 
@@ -171,6 +172,7 @@ class Topic:
             if gain is None or measure.gain_is_surrogate(judgments):
                 return None
             return ranks_within_queries(judgments.pool_query, gain)
+        # Sorting is fast. Otherwise an assignment problem is solved, too slowly for many documents.
         forms = forms_of(terms)
         base_sorts = len(terms) == 1 and terms[0].base.stated.sorting_is_optimal
         is_assignment = forms and not base_sorts and not is_by_sorting(forms)
@@ -242,7 +244,7 @@ class Part:
         breakdown = self.breakdown
         slope = float(self.slope[query])
         is_hit = breakdown.hits.query == query
-        position = breakdown.hits.rank[is_hit] - 1
+        position = breakdown.hits.rank[is_hit] - 1  # in arrays by rank, which begin with rank 1
 
         def by_rank(values: Floats, otherwise: float) -> Floats:
             """Return values of hits as one per rank; `otherwise` at ranks without a hit."""
@@ -452,6 +454,7 @@ def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values:
         slope = np.where(np.isfinite(slope), slope, 0.0)
         combined = measure.combine(values, weights)
         if measure.params.get("normalized"):
+            # A normalised value is the combination times a factor of the query.
             normalization = np.where(combined != 0, measure_values / combined, 1.0)
             slope = slope * normalization
     total = (slope * values).sum(axis=0)
@@ -483,6 +486,7 @@ def _differences(
     for output_values, value in zip(prefix_values, values, strict=True):
         of_empty_ranking = output_values[:, 0]
         of_all_prefixes = output_values[:, -1]
+        # The column k - 1 is the difference between the values of the first k and k - 1 ranks.
         differences = np.diff(output_values, axis=1)
         contribution = differences[hits.query, hits.rank - 1]
         ones = np.ones(len(value))
@@ -546,7 +550,7 @@ class Contributions:
             hits = breakdown.hits
             is_shown = applies[hits.query] & (hits.rank <= run.depth)
             query = hits.query[is_shown]
-            position = hits.rank[is_shown] - 1
+            position = hits.rank[is_shown] - 1  # columns begin with rank 1
             contribution = breakdown.contribution[is_shown]
             ranks[query, position] += part.slope[query] * contribution
             if breakdown.offset is not None:

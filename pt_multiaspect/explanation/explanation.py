@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 
 from .._validation import count
 from ..bases.base import is_measure
-from ..collection import Judgments, Rankings
+from ..collection import AspectView, Judgments, Rankings
 from ..errors import (
     MultiAspectError,
     agree,
@@ -186,16 +187,13 @@ def _explain_topic(topic: Topic, value: float, label: str) -> Explanation:
     offset = float(sum(part.offset for part in parts))
     ranks = ranks_frame(topic, parts, offset)
     aspects = aspects_frame(topic, parts)
-    is_of_topic = judgments.pool_query == topic.query
     views = label_columns(topic.measure.views(judgments))
-    labels = {}
+    judged = _labels_of_topic(topic, views)
     positions = {}
     scales = {}
     for column, view in views.items():
-        labels[column] = view.label[is_of_topic]
         positions[column] = values_by_rank(topic, scale_positions(view))
         scales[column] = view.aspect
-    judged = pd.DataFrame(labels, index=judgments.docnos[is_of_topic])
     gain = gain_name(ranks, detail_columns(ranks, views))
     return Explanation(
         partial(_explain_best, topic, label),
@@ -209,7 +207,7 @@ def _explain_topic(topic: Topic, value: float, label: str) -> Explanation:
         aspects=aspects,
         swaps=swaps_frame(topic, parts),
         notes=notes(topic, parts, ranks, aspects, gain),
-        judged=judged.dropna(how="all"),
+        judged=judged,
         scales=scales,
         grade_positions=pd.DataFrame(positions),
         retrieved=topic.docnos.tolist(),
@@ -241,6 +239,20 @@ def _compare_with_evaluation(
             key=f"{measure} {explanation.qid} {value}",
             group="explained values",
         )
+
+
+def _labels_of_topic(topic: Topic, views: Mapping[str, AspectView]) -> pd.DataFrame:
+    """Return the labels of the judged documents of a topic, with one column per aspect.
+
+    The index has the documents; those without any label are left out.
+    """
+    judgments = topic.judgments
+    is_of_topic = judgments.pool_query == topic.query
+    labels = {}
+    for column, view in views.items():
+        labels[column] = view.label[is_of_topic]
+    frame = pd.DataFrame(labels, index=judgments.docnos[is_of_topic])
+    return frame.dropna(how="all")
 
 
 def largest_differences(

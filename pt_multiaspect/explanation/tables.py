@@ -40,17 +40,7 @@ def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.D
     limits = [part.n_single for part in parts if part.n_single is not None]
     n_single = min(limits, default=len(topic))
     rest = _rest(parts, n_single)
-    n_rest = len(rest)
-    ranks = [*range(1, n_single + 1), *[pd.NA] * n_rest]
-    docnos = [*topic.docnos[:n_single].tolist(), *[None] * n_rest]
-    columns: dict[str, Any] = {
-        "rank": pd.array(ranks, dtype="Int64"),
-        "docno": pd.Series(docnos, dtype=object),
-    }
-    for name, values in numbers.items():
-        rest_values = [amounts.get(name, np.nan) for amounts in rest.values()]
-        columns[name] = np.append(values[:n_single], rest_values)
-    frame = pd.DataFrame(columns)
+    frame = _rows_of_ranks_and_rest(topic, numbers, n_single, rest)
     frame["running"] = offset + frame["contribution"].cumsum()
 
     how = STATED
@@ -61,6 +51,26 @@ def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.D
     row_notes = [*rank_notes, *rest]
     frame["note"] = pd.Series(row_notes, index=frame.index, dtype=object)
     return frame
+
+
+def _rows_of_ranks_and_rest(
+    topic: Topic, numbers: dict[str, Floats], n_single: int, rest: dict[str, dict[str, float]]
+) -> pd.DataFrame:
+    """Return `n_single` rows of ranks, then one row, without rank and document, per amount of `rest`.
+
+    `numbers` has the values of all ranks by column, `rest` the amounts by description and column.
+    """
+    n_rest = len(rest)
+    ranks = [*range(1, n_single + 1), *[pd.NA] * n_rest]
+    docnos = [*topic.docnos[:n_single].tolist(), *[None] * n_rest]
+    columns: dict[str, Any] = {
+        "rank": pd.array(ranks, dtype="Int64"),
+        "docno": pd.Series(docnos, dtype=object),
+    }
+    for name, values in numbers.items():
+        rest_values = [amounts.get(name, np.nan) for amounts in rest.values()]
+        columns[name] = np.append(values[:n_single], rest_values)
+    return pd.DataFrame(columns)
 
 
 def _add_details(
@@ -137,7 +147,8 @@ def _gain_and_discount(topic: Topic, parts: Sequence[TopicPart]) -> tuple[Floats
     for part in parts:
         if part.gain is None or part.discount is None:
             return unknown, unknown
-        if not np.array_equal(first.discount, part.discount):
+        has_same_discount = np.array_equal(first.discount, part.discount)
+        if not has_same_discount:
             return unknown, unknown
         norm = 1.0
         if part.norm is not None:
@@ -227,9 +238,9 @@ def swaps_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame | None
     if part.swap_cost is None:
         return None
     # The position of the lower document of each pair, which is the rank of the other one.
-    lower = np.flatnonzero(part.swap_cost > 0)
-    most_costly_first = np.argsort(-part.swap_cost[lower], kind="stable")
-    lower = lower[most_costly_first]
+    lower_by_rank = np.flatnonzero(part.swap_cost > 0)
+    most_costly_first = np.argsort(-part.swap_cost[lower_by_rank], kind="stable")
+    lower = lower_by_rank[most_costly_first]
     errors = {name: values[lower] for name, values in part.columns.items()}
     columns = {
         "rank": lower,
@@ -291,7 +302,9 @@ def _aspect_notes(topic: Topic, parts: Sequence[TopicPart], aspects: pd.DataFram
     measure = topic.measure
     stated = measure.stated
     weighted = aspects[aspects["weight"] > 0]
-    if len(weighted) < 2 or stated.is_weighted_sum or not stated.never_falls_with_terms:
+    # In a weighted sum, the value on one aspect does not limit what the others add.
+    is_limited_by_aspects = stated.never_falls_with_terms and not stated.is_weighted_sum
+    if len(weighted) < 2 or not is_limited_by_aspects:
         return
     zero = weighted.loc[weighted["value"] == 0, "aspect"].tolist()
     if zero and topic.value == 0:

@@ -52,11 +52,7 @@ def details(measure: Any, of_criteria: bool = False) -> str:
     if parameters:
         capital = parameters[0].upper()
         sentences.append(f"{capital}{parameters[1:]}.")
-    adapter = ADAPTERS.get(type(defined))
-    ends = getattr(measure, "range", None) or getattr(adapter, "RANGE", None)
-    known_range = _range_in_words(ends)
-    if known_range and getattr(measure, "lower_is_better", False):
-        known_range = f"{known_range}, lower is better"
+    known_range = _range_and_direction(measure, defined)
     if known_range:
         sentences.append(f"Range {known_range}.")
     source = _source(defined)
@@ -124,6 +120,20 @@ def _parameter_in_words(name: str, param: Any, value: object) -> str:
     # The description goes on with the options and the default.
     meaning = re.split(r"[;:]|, or ", param.desc)[0]
     return f"{name} {spelled_words} ({meaning})"
+
+
+def _range_and_direction(measure: Any, defined: Any) -> str:
+    """Return the range in words, and whether lower is better; '' if the range is unknown.
+
+    `defined` is the measure to describe, whose adapter knows the range if `measure` does not.
+    """
+    adapter = ADAPTERS.get(type(defined))
+    ends = getattr(measure, "range", None) or getattr(adapter, "RANGE", None)
+    known_range = _range_in_words(ends)
+    lower_is_better = getattr(measure, "lower_is_better", False)
+    if known_range and lower_is_better:
+        return f"{known_range}, lower is better"
+    return known_range
 
 
 def _range_in_words(ends: tuple[float, float] | None) -> str:

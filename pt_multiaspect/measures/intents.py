@@ -32,15 +32,9 @@ PROBABILITIES = weights_param(
 
 def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> None:
     """Warn about topics without any label of an intent, which the measure nevertheless counts."""
-    has_label: dict[str, Bools] = {}  # per intent, a mask of the topics
-    for view, _ in weighted_views(measure["weights"], views):
-        n_labels = np.bincount(view.pool_query[view.known], minlength=view.n_queries)
-        has_label[view.name] = n_labels > 0
-    # Topics without labels of any intent are not evaluated.
-    is_evaluated = np.any(list(has_label.values()), axis=0)
+    intents = [view for view, _ in weighted_views(measure["weights"], views)]
     lacking: list[str] = []
-    for name, topics_with_label in has_label.items():
-        n_lacking = int((is_evaluated & ~topics_with_label).sum())
+    for name, n_lacking in _topics_without_labels(intents).items():
         if n_lacking:
             topics = number_of(n_lacking, "topic")
             lacking.append(f"{name} in {topics}")
@@ -142,19 +136,33 @@ class _IRec(_OfIntents, TermMean):
         return np.asarray(n_covered / len(terms), dtype=np.float64)
 
 
-def _global_gain(views: Sequence[AspectView], weights: Sequence[float]) -> Floats:
-    """Return Σ P g of each judged document, then of the lowest and of the highest grades.
+def _topics_without_labels(intents: Sequence[AspectView]) -> dict[str, int]:
+    """Return, by intent, the number of evaluated topics in which no document has its label."""
+    has_label: dict[str, Bools] = {}  # per intent, a mask of the topics
+    for view in intents:
+        n_labels = np.bincount(view.pool_query[view.known], minlength=view.n_queries)
+        has_label[view.name] = n_labels > 0
+    # Topics without labels of any intent are not evaluated.
+    is_evaluated = np.any(list(has_label.values()), axis=0)
+    n_lacking: dict[str, int] = {}
+    for name, topics_with_label in has_label.items():
+        is_lacking = is_evaluated & ~topics_with_label
+        n_lacking[name] = int(is_lacking.sum())
+    return n_lacking
 
-    Sums are of integers over a common denominator, so that equal sums are equal.
+
+def _global_gain(views: Sequence[AspectView], weights: Sequence[float]) -> Floats:
+    """Return the global gain of each judged document, and two more: the lowest and the highest.
+
+    The global gain is the sum over the intents of probability times gain (Σ P g). The last two
+    elements are those of documents with the lowest, and with the highest, grade on all intents.
     """
     gains_by_intent = _exact_gains(views, weights)
-    denominators: set[int] = set()
-    for gains in gains_by_intent:
-        denominators.update(gain.denominator for gain in gains)
-    denominator = math.lcm(*denominators)
-    integer_type: Any = np.int64
+    # Sums are of integers over a common denominator, so that equal sums are equal.
+    denominator = _common_denominator(gains_by_intent)
     largest_gain = sum(max(gains) for gains in gains_by_intent)
     largest_integer = max(int(largest_gain * denominator), denominator)
+    integer_type: Any = np.int64
     if largest_integer >= 2**53:  # floats do not represent all larger integers
         integer_type = object
     n_documents = len(views[0].label)
@@ -163,13 +171,24 @@ def _global_gain(views: Sequence[AspectView], weights: Sequence[float]) -> Float
     for view, gains in zip(views, gains_by_intent, strict=True):
         gain_of_grade = np.array([int(gain * denominator) for gain in gains], dtype=integer_type)
         document_gain += np.where(view.known, gain_of_grade[view.grade], 0)
-        lowest_and_highest += gain_of_grade[[0, -1]]
+        lowest_and_highest += gain_of_grade[[0, -1]]  # grades are sorted
     numerators = np.concatenate([document_gain, lowest_and_highest])
     return np.asarray(numerators / denominator, dtype=np.float64)
 
 
+def _common_denominator(gains_by_intent: Sequence[Sequence[Fraction]]) -> int:
+    """Return the smallest number by which all gains become integers."""
+    denominators: set[int] = set()
+    for gains in gains_by_intent:
+        denominators.update(gain.denominator for gain in gains)
+    return math.lcm(*denominators)
+
+
 def _exact_gains(views: Sequence[AspectView], weights: Sequence[float]) -> list[list[Fraction]]:
-    """Return P g of each grade, per intent; weights need not sum to 1."""
+    """Return, per intent, the gain of each grade times the probability of the intent.
+
+    Probabilities are weights divided by their sum. Negative gains count as 0.
+    """
     total_weight = sum(map(exact, weights))
     gains_by_intent: list[list[Fraction]] = []
     for view, weight in zip(views, weights, strict=True):

@@ -117,11 +117,13 @@ class JointSource:
         A document is junk if no aspect has a label of at least 0. It is NaN if it has no label.
         """
         labels = np.stack([view.label for view in self.views])  # (n_aspects, n_documents)
-        is_junk = ~(labels >= 0).any(axis=0)
-        highest = np.max(np.where(np.isnan(labels), -np.inf, labels), axis=0)
-        has_label = ~np.isneginf(highest)
-        junk_label = np.where(has_label, highest, np.nan)
-        return np.where(is_junk, junk_label, 0.0)
+        has_valid_label = (labels >= 0).any(axis=0)  # shape (n_documents,), as all below
+        # Missing labels are below all others, so the maximum is -inf only if all are missing.
+        labels_or_lowest = np.where(np.isnan(labels), -np.inf, labels)
+        highest = np.max(labels_or_lowest, axis=0)
+        has_no_label = np.isneginf(highest)
+        junk_label = np.where(has_no_label, np.nan, highest)
+        return np.where(has_valid_label, 0.0, junk_label)
 
     def check_threshold(self) -> None:
         """Accept the gains, which have no threshold."""

@@ -129,9 +129,10 @@ class MeasureMean(TermMean):
         total_weight = sum(weight for _, weight in self.members)
         for member_name, (member, weight) in zip(self._names(), self.members, strict=True):
             member_terms = member.terms(judgments)
-            if not member_terms or not member.stated.is_weighted_sum:
-                return []
-            if member.params.get("normalized"):
+            # The mean is a sum of terms only if each member is one. Normalised members are not.
+            is_sum_of_terms = member_terms and member.stated.is_weighted_sum
+            is_normalised = member.params.get("normalized")
+            if is_normalised or not is_sum_of_terms:
                 return []
             share = weight / total_weight
             for term in member_terms:
@@ -155,17 +156,8 @@ def _parse(measures: object) -> _Weighted | None:
     """Return the measures and their weights, 1 by default; None if none are given."""
     if measures is None or isinstance(measures, _Weighted):
         return measures
-    if isinstance(measures, Mapping):
-        pairs = list(measures.items())
-    elif isinstance(measures, Sequence) and not isinstance(measures, str):
-        pairs = [(measure, 1) for measure in measures]
-    else:
-        raise MultiAspectError(
-            "measures: expected a list of measures, or a dict of measures and weights, as in "
-            f"{{'nDCG@10': 2, 'RR': 1}}, got {shown(measures)}"
-        )
     weighted: list[tuple[ir_measures.Measure, float]] = []
-    for measure, weight in pairs:
+    for measure, weight in _pairs_with_weights(measures):
         weighted.append((_read(measure), _read_weight(measure, weight)))
     refuse_repeated([str(measure) for measure, _ in weighted], "measures", "measures")
     if not any(weight for _, weight in weighted):
@@ -173,6 +165,18 @@ def _parse(measures: object) -> _Weighted | None:
             f"measures: expected at least one with a positive weight, got {shown(measures)}"
         )
     return _Weighted(tuple(weighted))
+
+
+def _pairs_with_weights(measures: object) -> list[tuple[object, object]]:
+    """Return the items of a dict, or the elements of a list with weight 1; neither is checked."""
+    if isinstance(measures, Mapping):
+        return list(measures.items())
+    if isinstance(measures, Sequence) and not isinstance(measures, str):
+        return [(measure, 1) for measure in measures]
+    raise MultiAspectError(
+        "measures: expected a list of measures, or a dict of measures and weights, as in "
+        f"{{'nDCG@10': 2, 'RR': 1}}, got {shown(measures)}"
+    )
 
 
 def _read_weight(measure: object, weight: object) -> float:
@@ -291,13 +295,16 @@ class _MeanOf(MeasureMean):
     def _check_members(self, members: Sequence[Measure]) -> None:
         """Raise an error if no member accepts the cutoff, or if lower is better for some only."""
         cutoff = self["cutoff"]
-        if cutoff is not None and not any(member.accepts_cutoff for member in members):
+        accepting = [member for member in members if member.accepts_cutoff]
+        if cutoff is not None and not accepting:
             texts = choices(measure for measure, _ in self._weighted_measures())
             raise MultiAspectError(f"@{cutoff} is a cutoff, but no member accepts one: {texts}")
         lower = [str(member) for member in members if member.lower_is_better]
-        if 0 < len(lower) < len(members):
+        have_both_directions = 0 < len(lower) < len(members)
+        if have_both_directions:
+            names = choices(lower)
             raise MultiAspectError(
-                f"lower is better for {choices(lower)}, and higher for other members; average "
+                f"lower is better for {names}, and higher for other members; average "
                 "measures that agree"
             )
 

@@ -132,8 +132,10 @@ class AspectMean(TermMean, BasedMeasure):
         weights = dict(zip(names, normalised_weights(self["weights"], names), strict=True))
         counted = [name for name, weight in weights.items() if weight > 0]
         criteria = np.stack([values[name] for name in counted])  # (n_criteria, n_answers)
+        # All answers have the same weights: a column, shape (n_criteria, 1), repeated per answer.
         column_of_weights = [[weights[name]] for name in counted]
-        return self.combine(criteria, np.broadcast_to(column_of_weights, criteria.shape))
+        weights_of_answers = np.broadcast_to(column_of_weights, criteria.shape)
+        return self.combine(criteria, weights_of_answers)
 
     def _check(self) -> None:
         """Raise an error if the mean is undefined for values of the base."""
@@ -220,13 +222,10 @@ class AspectMean(TermMean, BasedMeasure):
         # Weights have the shape (n_aspects, n_queries).
         weights = np.repeat(column_of_weights, judgments.n_queries, axis=1)
         if self["empty"] == "drop":
-            # Aspects without positive labels are left out, and the others have weights of sum 1.
             is_empty: list[Bools] = []
             for (_, base, _), target in zip(parts, targets, strict=True):
                 is_empty.append(base.empty(target))
-            weights = np.where(np.stack(is_empty), 0.0, weights)
-            total = weights.sum(axis=0)
-            weights = np.divide(weights, total, out=weights, where=total > 0)
+            weights = _drop_empty_aspects(weights, np.stack(is_empty))
         terms: list[Term] = []
         for (view, base, _), target, weight in zip(parts, targets, weights, strict=True):
             terms.append(Term(base, target, weight, view.name, self._read_aspects(view)))
@@ -558,3 +557,15 @@ CAM = register(_CAM)
 MM = register(_MM)
 WHAM = register(_WHAM)
 GAM = register(_GAM)
+
+
+def _drop_empty_aspects(weights: Floats, is_empty: Bools) -> Floats:
+    """Return weights without aspects that have no positive labels for a query.
+
+    The arrays have the shape (n_aspects, n_queries). The weights of a query sum to 1, or are all 0
+    if all its aspects are empty.
+    """
+    remaining = np.where(is_empty, 0.0, weights)
+    total = remaining.sum(axis=0)
+    shares: Floats = np.divide(remaining, total, out=remaining, where=total > 0)
+    return shares

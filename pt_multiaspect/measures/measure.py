@@ -129,13 +129,15 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     def _refuse_positions(self, args: tuple[Any, ...]) -> None:
         """Raise an error for parameters without names, which says how to write them."""
-        if len(args) > 1 and hasattr(args[0], "fit"):
-            # Called as a scorer: a search would convert the error to NaN and nevertheless select
-            # parameters.
+        is_called_as_scorer = len(args) > 1 and hasattr(args[0], "fit")
+        if is_called_as_scorer:
+            # A search would convert the error to NaN and nevertheless select parameters, so the
+            # message is a warning too.
             message = f"a measure is not a scorer; use scoring=ranking_scorer({self.NAME})"
             warn(message)
             raise MultiAspectError(message)
-        if len(args) == 1 and type(args[0]) is int and "cutoff" in self.SUPPORTED_PARAMS:
+        is_one_integer = len(args) == 1 and type(args[0]) is int
+        if is_one_integer and "cutoff" in self.SUPPORTED_PARAMS:
             (cutoff,) = args
             raise MultiAspectError(
                 f"{self.NAME}: expected parameters by name, got {cutoff}; for a cutoff, use "
@@ -674,14 +676,8 @@ def warn_if_inferred(measure: Measure, views: Sequence[AspectView]) -> None:
     if not inferred:
         return
     scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
-    if in_shell():
-        option = parameter("aspects")
-        advice = (
-            f"Declare them with {option} FILE ('pt-multiaspect describe --write-aspects FILE' "
-            "writes them) to get comparable values on other qrels, or in the measure"
-        )
-    else:
-        advice = "Declare them to get comparable values on other qrels, batches or folds"
+    advice = _advice_to_declare()
+    # The scales as declarations, to be copied from the warning.
     declared: dict[str, Aspect] = {}
     for view in views:
         declared[view.name] = aspect_from_one(view.label_counts) or view.aspect
@@ -702,6 +698,17 @@ def hashable(value: object) -> object:
     except TypeError:
         return repr(value)
     return value
+
+
+def _advice_to_declare() -> str:
+    """Return the remedy for inferred scales, as options of the command line in the shell."""
+    if in_shell():
+        option = parameter("aspects")
+        return (
+            f"Declare them with {option} FILE ('pt-multiaspect describe --write-aspects FILE' "
+            "writes them) to get comparable values on other qrels, or in the measure"
+        )
+    return "Declare them to get comparable values on other qrels, batches or folds"
 
 
 def _set_signatures(measure: Any) -> None:

@@ -160,20 +160,22 @@ class _NWCS(DirectMeasure):
         self, rankings: Rankings, views: tuple[AspectView, ...]
     ) -> tuple[Hits, Floats, Floats]:
         """Return the ranks, the weighted gains (the last for unjudged documents), and the ideal."""
-        gains = self._gains(views)
-        total = np.sum(gains, axis=0)
+        gains_by_aspect = self._gains(views)
+        total = np.sum(gains_by_aspect, axis=0)
+        unjudged_gain = total[-1]
         ranking: Hits = rankings.top(self.cutoff)
-        if total[-1]:
-            ranking = ranking.dense()  # an unjudged document has the lowest grades
+        if unjudged_gain:
+            ranking = ranking.dense()  # with unjudged documents, which gain like the lowest grades
         if self["ideal"] == "judged":
-            ideal = _judged_ideal(ranking, total)
-        else:
-            if self["ideal"] == "joint":
-                gains = [total]
-            ideal = np.zeros(ranking.n_queries)
-            for gain in gains:
-                gain_at_rank = gain[ranking.row]
-                ideal += ideal_sums(ranking.query, gain_at_rank, Log2(), ranking.n_queries, None)
+            return ranking, total, _judged_ideal(ranking, total)
+        # Other ideals reorder the retrieved documents: by the total gain, or for each aspect apart.
+        gains_of_ideals = gains_by_aspect
+        if self["ideal"] == "joint":
+            gains_of_ideals = [total]
+        ideal = np.zeros(ranking.n_queries)
+        for gain in gains_of_ideals:
+            gain_at_rank = gain[ranking.row]
+            ideal += ideal_sums(ranking.query, gain_at_rank, Log2(), ranking.n_queries, None)
         return ranking, total, ideal
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
@@ -190,6 +192,7 @@ def _judged_ideal(ranking: Hits, gain: Floats) -> Floats:
     judged_gain = gain[:-1]
     unjudged_gain = gain[-1]
     if unjudged_gain:
+        # As many elements of gain `unjudged_gain` as a query has retrieved ranks left.
         n_judged = np.bincount(query, minlength=ranking.n_queries)
         n_unjudged = np.maximum(ranking.n_ret - n_judged, 0)
         unjudged_query = np.repeat(np.arange(ranking.n_queries), n_unjudged)

@@ -149,6 +149,21 @@ def _default(measure: type[M] | M) -> M:
             "register: expected a subclass of pt_multiaspect.Measure, or an instance of one, got "
             f"{shown(measure)}"
         )
+    _refuse_abstract(measure_class)
+    _check_defaults(measure_class)
+    if isinstance(measure, type):
+        made: M = measure()
+        return made
+    if measure.params:
+        raise MultiAspectError(
+            f"register: expected a measure with default parameters, got {measure}; its name would "
+            "denote these parameters and not the defaults. Register the class"
+        )
+    return measure
+
+
+def _refuse_abstract(measure_class: type[Measure]) -> None:
+    """Raise an error if a class lacks methods that it must define."""
     missing: list[str] = []
     for name in dir(measure_class):
         attribute = getattr(measure_class, name)
@@ -156,6 +171,10 @@ def _default(measure: type[M] | M) -> M:
             missing.append(name)
     if missing:
         raise MultiAspectError(f"{measure_class.__name__} must define {choices(missing)}")
+
+
+def _check_defaults(measure_class: type[Measure]) -> None:
+    """Raise an error if the default of a parameter changes when it is parsed as a value."""
     for name, param in measure_class.SUPPORTED_PARAMS.items():
         default = param.default
         if default is None:
@@ -166,15 +185,6 @@ def _default(measure: type[M] | M) -> M:
                 f"{measure_class.NAME}: the default {default!r} of {name} is read as "
                 f"{parsed!r}; give the latter as default"
             )
-    if isinstance(measure, type):
-        made: M = measure()
-        return made
-    if measure.params:
-        raise MultiAspectError(
-            f"register: expected a measure with default parameters, got {measure}; its name would "
-            "denote these parameters and not the defaults. Register the class"
-        )
-    return measure
 
 
 def _check_name(name: object) -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._typing import Floats
+from .._typing import Floats, Ints
 from .._validation import real
 from ..aspects import AspectSpec, aspect_name
 from ..aspects.parameter import parse_names, spell_names
@@ -270,10 +270,24 @@ def _ideal_list(judgments: Judgments, column: str) -> Hits:
         raise MultiAspectError(
             f"ideal: expected 'greedy' or a qrels column of ranks; {error}"
         ) from None
-    row = np.flatnonzero(~np.isnan(ranks))  # the listed documents
-    row = row[np.lexsort((ranks[row], judgments.pool_query[row]))]
+    listed = np.flatnonzero(~np.isnan(ranks))
+    # Sorted by query, then by rank: the last key of lexsort is the first to sort by.
+    order = np.lexsort((ranks[listed], judgments.pool_query[listed]))
+    row = listed[order]
+    _refuse_repeated_ranks(judgments, row, ranks[row], column)
+    # Ranks are numbered anew, so that they have no gaps.
+    rank = positions(judgments.pool_query[row]) + 1
+    return Hits.of_rows(judgments.n_queries, judgments.pool_query, row, rank)
+
+
+def _refuse_repeated_ranks(judgments: Judgments, row: Ints, rank: Floats, column: str) -> None:
+    """Raise an error if two documents of a query have the same rank in a qrels column.
+
+    `row` and `rank` are of the listed documents, sorted by query and rank, so that such documents
+    are neighbours.
+    """
     query = judgments.pool_query[row]
-    is_same_rank = ranks[row][1:] == ranks[row][:-1]  # as the rank of the document before
+    is_same_rank = rank[1:] == rank[:-1]  # as the document before
     is_same_query = query[1:] == query[:-1]
     repeated = np.flatnonzero(is_same_rank & is_same_query)
     if len(repeated):
@@ -281,12 +295,9 @@ def _ideal_list(judgments: Judgments, column: str) -> Hits:
         first, second = row[position], row[position + 1]
         qid = judgments.qids[query[position]]
         raise MultiAspectError(
-            f"ideal: expected distinct ranks in the column {column}, got {ranks[first]:g} for the "
-            f"documents {judgments.docnos[first]} and {judgments.docnos[second]} of query {qid}"
+            f"ideal: expected distinct ranks in the column {column}, got {rank[position]:g} for "
+            f"the documents {judgments.docnos[first]} and {judgments.docnos[second]} of query {qid}"
         )
-    # Ranks are numbered anew, so that they have no gaps.
-    rank = positions(query) + 1
-    return Hits.of_rows(judgments.n_queries, judgments.pool_query, row, rank)
 
 
 MDCU = register(_MDCU)

@@ -178,8 +178,8 @@ class _Subtopics(BasedMeasure):
     @property
     def range(self) -> tuple[float, float]:
         """0 to 1; without maximum over a greedy ideal, which a ranking may exceed."""
-        _, by_greedy = _DISCOUNTED.get(type(self._base.measure), (None, False))
-        if by_greedy:
+        _, is_divided_by_greedy = _DISCOUNTED.get(type(self._base.measure), (None, False))
+        if is_divided_by_greedy:
             return (0.0, np.inf)
         return (0.0, 1.0)
 
@@ -238,14 +238,15 @@ class _Subtopics(BasedMeasure):
         """Return the sum of discounted gains, divided by that of an ideal ranking."""
         base = self._base
         measure_class = type(base.measure)
-        make_discount, by_greedy = _DISCOUNTED[measure_class]
+        make_discount, is_divided_by_greedy = _DISCOUNTED[measure_class]
         discount = make_discount(base.measure)
         if "alpha" in base.SUPPORTED_PARAMS:
             alpha = float(base["alpha"])
         else:
             alpha = _ALPHA
         alpha_dcg = intent_aware.alpha_dcg(hits, members, alpha, discount)
-        if by_greedy:
+        # α-nDCG, nERR-IA and nNRBP are divided by a greedy ideal; the others by their maxima.
+        if is_divided_by_greedy:
             greedy = self._greedy_ideal(rankings, members, alpha)
             ideal_alpha_dcg = intent_aware.alpha_dcg(greedy, members, alpha, discount)
             return ratio(alpha_dcg, ideal_alpha_dcg)

@@ -117,7 +117,7 @@ def gain_share(base: Base, target: Target) -> tuple[Floats, Hashable]:
     form = base.additive(target)
     if isinstance(form, Linear):
         depth: Hashable
-        if isinstance(form.depth, np.ndarray):
+        if isinstance(form.depth, np.ndarray):  # one depth per query; arrays are not hashable
             depth = form.depth.tobytes()
         else:
             depth = form.depth

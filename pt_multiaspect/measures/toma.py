@@ -61,7 +61,8 @@ def _powers(target: Target, base: Base) -> Target:
             f"the gain 2^{largest:g} - 1 is too large for the base {base.text}; use "
             "another weighting than 'exponential', or a base that rescales gains, such as nDCG"
         )
-    # The best and the lowest possible gains need not occur, so they are limited to finite ones.
+    # The best and the lowest possible gains need not occur, so they are limited to finite ones:
+    # 2^1024 is too large for a float.
     ends = np.minimum([target.top, target.bottom], 1023.0)
     top, bottom = np.exp2(ends) - 1.0
     return replace(target.with_gain(gain, float(top)), bottom=float(bottom))
@@ -402,10 +403,14 @@ class _TOMA(JointMeasure, BasedMeasure):
         if _PRECONDITION not in names:
             return []
         order, grades = self._order_and_tuples(views)  # grades: (n_documents, n_aspects)
-        is_irrelevant = grades[:, names.index(_PRECONDITION)] == 0
+        precondition = names.index(_PRECONDITION)
+        is_irrelevant = grades[:, precondition] == 0
+        # Irrelevant documents that nevertheless have a gain, because of grades on other aspects.
         is_lifted = is_irrelevant & order.above_worst(grades)
-        lifts = (grades[is_lifted] > 0).any(axis=0)
-        return [names[aspect] for aspect in np.flatnonzero(lifts).tolist()]
+        lifted_grades = grades[is_lifted]
+        lifts = (lifted_grades > 0).any(axis=0)  # shape (n_aspects,)
+        lifting_aspects = np.flatnonzero(lifts).tolist()
+        return [names[aspect] for aspect in lifting_aspects]
 
     def base(self) -> Base:
         """Return the base that evaluates the classes or their weights."""
@@ -491,17 +496,25 @@ def warn_of_missing_gates(measures: Iterable[object], judgments: Judgments) -> N
     for toma in by_distance:
         others = toma._aspects_without_gate(judgments)
         if others:
-            further, cutoff = "", ""
-            if toma.params.keys() - {"cutoff", "aspects"}:
-                further = ", …"
-            if "cutoff" in toma.params:
-                cutoff = f"@{toma.params['cutoff']}"
+            aspects = choices(others)
+            with_gate = _text_with_gate(toma)
             warn_once(
                 f"{toma.NAME} has no gate, so that documents that are not relevant gain from "
-                f"their labels of {choices(others)}. If these matter for relevant documents only, "
-                f"use TOMA(gate={_PRECONDITION!r}{further}){cutoff}",
+                f"their labels of {aspects}. If these matter for relevant documents only, "
+                f"use {with_gate}",
                 key="TOMA without a gate",
             )
+
+
+def _text_with_gate(toma: _TOMA) -> str:
+    """Return TOMA with the gate that is advised, as text; further parameters are not spelled out."""
+    further = ""
+    if toma.params.keys() - {"cutoff", "aspects"}:
+        further = ", …"
+    cutoff = ""
+    if "cutoff" in toma.params:
+        cutoff = f"@{toma.params['cutoff']}"
+    return f"TOMA(gate={_PRECONDITION!r}{further}){cutoff}"
 
 
 def _members(measure: object) -> list[object]:

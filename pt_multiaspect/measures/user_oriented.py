@@ -233,9 +233,11 @@ class _RecallEffort(_Korfhage):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         n_expected = self["expected"]
-        relevant_hits = ranking.select(self.relevant(target)[ranking.row])
-        # The document with which the user has found as many relevant ones as expected.
-        is_last_expected = positions(relevant_hits.query) == n_expected - 1
+        is_relevant = self.relevant(target)[ranking.row]
+        relevant_hits = ranking.select(is_relevant)
+        n_found = positions(relevant_hits.query) + 1  # at each relevant document of the ranking
+        # The user stops at the document with which as many are found as expected; only it counts.
+        is_last_expected = n_found == n_expected
         found_per_examined = np.where(is_last_expected, n_expected / relevant_hits.rank, 0.0)
         return relevant_hits.total(found_per_examined)
 

@@ -286,21 +286,23 @@ def _candidate_places(row: int, markers: Floats, size: Floats, frame: Floats) ->
         The left, bottom, right and top of the axes.
     """
     marker = markers[row]
-    # One place per radius and angle around the marker, near ones first.
+    # One place per radius and angle around the marker, near ones first. All arrays are by place.
     radius = np.repeat(_RADII, _N_ANGLES)
     turn = np.tile(np.arange(_N_ANGLES), len(_RADII))
     angle = 2 * np.pi * turn / _N_ANGLES
     direction = np.column_stack([np.cos(angle), np.sin(angle)])
     ends = marker + radius[:, None] * direction
-    # A box begins at the end of its line (side 1), is centred there (0) or stops there (−1).
+    # A box begins at the end of its line (side 1), is centred there (0) or stops there (−1). So its
+    # lower left corner is 0, a half or a whole size before the end.
     lower_left = ends + (_sides_of_lines(direction) - 1) * size / 2
     upper_right = lower_left + size
     boxes = np.hstack([lower_left, upper_right])
 
     marker_boxes = np.hstack([markers - _MARKER, markers + _MARKER])
     hides_marker = _boxes_overlap(boxes[:, None], marker_boxes).any(axis=1)
-    is_outside = (lower_left < frame[:2]) | (upper_right > frame[2:])
-    is_forbidden = hides_marker | is_outside.any(axis=1)
+    starts_outside = (lower_left < frame[:2]).any(axis=1)  # left of the frame, or below it
+    ends_outside = (upper_right > frame[2:]).any(axis=1)  # right of the frame, or above it
+    is_forbidden = hides_marker | starts_outside | ends_outside
 
     other_markers = np.delete(marker_boxes, row, axis=0)
     crosses_marker = _segments_hit_boxes(marker, ends[:, None], other_markers)

@@ -288,7 +288,8 @@ def _contributions(
     """Check that contributions of documents, and those of the breakdown, sum to the values."""
     contributions = base.contributions(ranking, target)
     if contributions is not None:
-        # Contributions are of the judged documents of the ranking, or of all its documents.
+        # Contributions are of the judged documents of the ranking, or of all its documents. Their
+        # number tells which.
         n_contributions = len(contributions)
         hits: Hits = ranking
         if n_contributions != len(ranking.query):
@@ -329,12 +330,12 @@ def _progression(
         for position in np.flatnonzero(is_next_better).tolist():
             swapped = _swap_with_next(world.ranked[index], position)
             swapped_value = value_of[swapped]
-            if swapped_value < values[index] - 1e-9:
+            is_lower = swapped_value < values[index] - 1e-9  # but for rounding
+            if is_lower:
                 docnos = " ".join(swapped)
-                yield (
-                    "`progression`: a better document further up never lowers the value",
-                    f"{example}: {values[index]:.6g}, with {docnos} {swapped_value:.6g}",
-                )
+                statement = "`progression`: a better document further up never lowers the value"
+                comparison = f"{values[index]:.6g}, with {docnos} {swapped_value:.6g}"
+                yield statement, f"{example}: {comparison}"
 
 
 def _steps(
@@ -360,6 +361,7 @@ def _steps(
             "`progression`: the steps sum to the value",
             f"{example}: {gained:.6g}, expected {value:.6g}",
         )
+    # Both lists begin with rank 0, before the first document.
     for rank, bound in enumerate(bound_by_rank):
         still_gained = gained - gained_by_rank[rank]
         if still_gained > bound + 1e-9:

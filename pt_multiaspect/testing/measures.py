@@ -394,15 +394,7 @@ def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
     label_terms = measure.stated.label_terms
     if label_terms is None or not label_terms(world.judgments):
         return
-    # In the second run, each query has the ranking of the next query of the first run.
-    first_ranking, *further_rankings = world.ranked
-    shifted = World(world.judged, (*further_rankings, first_ranking))
-    second_run = Rankings(shifted.run(), world.judgments)
-    runs = [world.rankings(), second_run]
-    # Intervals are of the values of both runs, and of the difference between them.
-    first = np.array([0])
-    second = np.array([1])
-    search = LabelIntervals(measure, world.judgments, runs, first, second)
+    search = _search_of_two_runs(measure, world)
     with np.errstate(divide="ignore", invalid="ignore"):  # a norm that is wrong may be 0
         stated = search.stated()
     # `enumerate` overwrites the intervals with those over all completions.
@@ -417,6 +409,19 @@ def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
             stated_end = interval.ends[end, 0]
             compared_end = np.where(interval.exact, stated_end, extreme)
             yield from differences(statement, world, compared_end, extreme)
+
+
+def _search_of_two_runs(measure: Measure, world: World) -> LabelIntervals:
+    """Return the search for the intervals of the values of two runs, and of their difference."""
+    # In the second run, each query has the ranking of the next query of the first run.
+    first_ranking, *further_rankings = world.ranked
+    shifted = World(world.judged, (*further_rankings, first_ranking))
+    second_run = Rankings(shifted.run(), world.judgments)
+    runs = [world.rankings(), second_run]
+    # The only pair of runs: positions in the list of runs.
+    first_of_pair = np.array([0])
+    second_of_pair = np.array([1])
+    return LabelIntervals(measure, world.judgments, runs, first_of_pair, second_of_pair)
 
 
 def _document_gain(
@@ -597,17 +602,17 @@ def _slope_failures(
         return
     combined = np.asarray(measure.combine(values, weights), dtype=np.float64)
     doubled = np.asarray(2 * measure.combine(values / 2, weights))
-    is_unequal = ~equal(doubled, combined)
-    if is_unequal.any():
-        index = int(np.argmax(is_unequal))
+    is_inhomogeneous = ~equal(doubled, combined)
+    if is_inhomogeneous.any():
+        index = int(np.argmax(is_inhomogeneous))
         case = _case_text(values, weights, combined, index)
         statement = "`slope`: `combine` is homogeneous, f(x/2) = f(x)/2"
         yield statement, f"{case}, but {doubled[index]:.6g}"
     # By Euler's theorem on homogeneous functions.
     sum_of_products = (slope * values).sum(axis=0)
-    is_unequal = ~equal(sum_of_products, combined)
-    if is_unequal.any():
-        index = int(np.argmax(is_unequal))
+    differs_from_sum = ~equal(sum_of_products, combined)
+    if differs_from_sum.any():
+        index = int(np.argmax(differs_from_sum))
         case = _case_text(values, weights, combined, index)
         statement = "`slope`: slope times value sums to `combine`"
         yield statement, f"{case}, but {sum_of_products[index]:.6g}"
@@ -619,7 +624,5 @@ def _slope_failures(
         index = int(np.argmax(is_above))
         case = _case_text(values, weights, combined, index)
         point = others[:, index].round(3)
-        yield (
-            "`slope`: `combine` is concave, so that slope times other values is a bound",
-            f"{case}; at {point} {elsewhere[index]:.6g}, above {plane[index]:.6g}",
-        )
+        statement = "`slope`: `combine` is concave, so that slope times other values is a bound"
+        yield statement, f"{case}; at {point} {elsewhere[index]:.6g}, above {plane[index]:.6g}"

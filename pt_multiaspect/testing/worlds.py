@@ -183,7 +183,7 @@ def worlds(aspects: Aspects, seed: int) -> Worlds:
     for n_documents in _SIZES:
         judged = {}
         for number in range(1, n_documents + 1):
-            labels = {name: rng.choice(labels) for name, labels in choices.items()}
+            labels = {name: rng.choice(options) for name, options in choices.items()}
             labels[KNOWN] = rng.choice((0, 1))
             judged[f"d{number}"] = labels
         rankings = tuple(_arrangements(tuple(judged)))
