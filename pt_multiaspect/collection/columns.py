@@ -510,9 +510,6 @@ def as_floats(column: pd.Series[Any]) -> Floats:
         return np.full(len(column), np.nan)
     try:
         numbers: Any = pd.to_numeric(column, errors="coerce")
-        if numbers.dtype.kind != "c":
-            floats = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-            return np.asarray(floats, dtype=np.float64)
     except TypeError:
         # There are lists, dicts or arrays among the values.
         hashable = column.map(_none_if_unhashable)
@@ -522,9 +519,12 @@ def as_floats(column: pd.Series[Any]) -> Floats:
         is_huge = column.map(_is_beyond_floats)
         finite_or_infinite = column.where(~is_huge, np.inf)
         return as_floats(finite_or_infinite)
-    # There are complex numbers among objects.
-    real = column.map(_none_if_complex)
-    return as_floats(real)
+    has_complex_objects = numbers.dtype.kind == "c"
+    if has_complex_objects:
+        real = column.map(_none_if_complex)
+        return as_floats(real)
+    floats = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(floats, dtype=np.float64)
 
 
 def _none_if_complex(value: object) -> object:
@@ -619,18 +619,26 @@ def _doubt_by_name(name: str, names: Collection[str]) -> str | None:
     # Merging frames in pandas renames two columns of the same name to name_x and name_y.
     is_suffixed = name.endswith(("_x", "_y"))
     merged = name[:-2]
-    if is_suffixed and f"{merged}_x" in names and f"{merged}_y" in names:
+    has_both_suffixes = f"{merged}_x" in names and f"{merged}_y" in names
+    if is_suffixed and has_both_suffixes:
         return f"from a merge of two columns named {merged}: rename it"
     if _match_unlikely_name(name):
         return "by its name"
-    # pandas reads a repeated column as label.1.
-    usual = re.sub(r"(\.\d+|_[xy])$", "", name.strip().lower())
-    if usual == "label":
-        usual = "relevance"
-    is_variant = usual != name and usual in names
+    usual_name = _usual_name(name)
+    is_variant = usual_name != name and usual_name in names
     if is_variant:
-        return f"its name resembles {usual}"
+        return f"its name resembles {usual_name}"
     return None
+
+
+def _usual_name(name: str) -> str:
+    """Return the name of a column in lower case, without a suffix of pandas; label is relevance."""
+    stripped = name.strip().lower()
+    # pandas reads a repeated column as label.1, and merges two as label_x and label_y.
+    without_suffix = re.sub(r"(\.\d+|_[xy])$", "", stripped)
+    if without_suffix == "label":
+        return "relevance"
+    return without_suffix
 
 
 def _doubt_by_values(labels: Floats) -> str | None:

@@ -216,11 +216,8 @@ def read_criteria(
     keys["judge"] = _ids_or_empty(frame, judge_columns, what)
     keys["repetition"] = _ids_or_empty(frame, repetition_columns, what)
 
-    run_column = _key_column(frame, what, RUN_COLUMNS, _OTHER_RUNS).name
-    query_column = _key_column(frame, what, QUERY_COLUMNS, OTHER_QUERIES, (QUESTION,)).name
-    key_columns = {*RUN_COLUMNS, run_column, query_column}
-    key_columns |= judge_columns | repetition_columns
-
+    # The columns that cannot be criteria.
+    key_columns = _columns_of_runs_and_topics(frame, what) | judge_columns | repetition_columns
     is_long = bool(present & {*CRITERION_COLUMNS})
     if is_long:
         criteria = _read_long(frame, keys, spec, what)
@@ -228,14 +225,28 @@ def read_criteria(
         criteria = _read_wide(frame, keys, key_columns, spec, what)
     remedy = _remedy_for_repeated_labels(has_judges=bool(judge_columns), is_long=is_long)
     for name, labels in criteria.items():
-        codes: tuple[float | str, ...] = ()
-        if isinstance(spec, Aspects) and name in spec:
-            codes = spec[name].unjudged
-        column = without_missing(labels.column, codes)
-        criteria[name] = CriterionLabels(labels.rows, column)
+        criteria[name] = _without_declared_codes(name, labels, spec)
         _refuse_repeated_labels(name, labels.rows, remedy, what)
     answers = keys.drop_duplicates("answer", ignore_index=True)
     return answers[["name", "qid"]], criteria
+
+
+def _columns_of_runs_and_topics(frame: pd.DataFrame, what: str) -> set[Any]:
+    """Return the columns of runs and topics, and all names that a column of runs may have."""
+    run_column = _key_column(frame, what, RUN_COLUMNS, _OTHER_RUNS).name
+    query_column = _key_column(frame, what, QUERY_COLUMNS, OTHER_QUERIES, (QUESTION,)).name
+    return {*RUN_COLUMNS, run_column, query_column}
+
+
+def _without_declared_codes(
+    name: str, labels: CriterionLabels, spec: AspectSpec
+) -> CriterionLabels:
+    """Return the labels of a criterion, missing where they are declared codes of missing labels."""
+    codes: tuple[float | str, ...] = ()
+    if isinstance(spec, Aspects) and name in spec:
+        codes = spec[name].unjudged
+    column = without_missing(labels.column, codes)
+    return CriterionLabels(labels.rows, column)
 
 
 def _remedy_for_repeated_labels(*, has_judges: bool, is_long: bool) -> str:

@@ -108,14 +108,7 @@ class Judgments(Memo):
         check_distinct_columns(frame, "qrels")
         query_column = id_column(frame, QUERY_COLUMNS, "qrels")
         document_column = id_column(frame, DOCUMENT_COLUMNS, "qrels")
-
-        # Queries are numbered by first appearance, then in the order of their names.
-        query_code, distinct_queries = Texts.from_column(query_column, "qrels").codes()
-        unsorted_qids = distinct_queries.decode()
-        by_name = np.argsort(unsorted_qids)
-        position_by_name = inverse_permutation(by_name)
-        query = position_by_name[query_code]
-        qids = unsorted_qids[by_name]
+        query, qids = _sorted_queries(query_column)
 
         # Rows that repeat a (query, document) pair are merged: pairs have one number each.
         docnos = identifiers(document_column, "qrels")
@@ -882,6 +875,16 @@ class Judgments(Memo):
             f"{listed} may belong to the grades. Declare them as codes that mean 'not judged', "
             f"{unjudged_codes('…')}, only if they are not grades"
         )
+
+
+def _sorted_queries(column: pd.Series[Any]) -> tuple[Ints, Objects]:
+    """Return the query of each row of a column of ids, as a position, and the sorted queries."""
+    # Codes are in the order of first appearance.
+    code_of_row, distinct_queries = Texts.from_column(column, "qrels").codes()
+    unsorted_qids = distinct_queries.decode()
+    by_name = np.argsort(unsorted_qids)
+    position_of_code = inverse_permutation(by_name)
+    return position_of_code[code_of_row], unsorted_qids[by_name]
 
 
 def _refuse_two_relevance_columns(frame: pd.DataFrame) -> None:

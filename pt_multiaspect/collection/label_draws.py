@@ -123,16 +123,14 @@ class _Donors:
         is_judged = np.any(is_known, axis=0)
         is_donor = is_judged & ~lacks_label
         grades_of_donors = self.grade[is_donor]
-        tuples, tuple_of_donor = np.unique(grades_of_donors, axis=0, return_inverse=True)
+        tuples, inverse = np.unique(grades_of_donors, axis=0, return_inverse=True)
+        tuple_of_donor = inverse.reshape(-1)  # NumPy 2.0 returns two dimensions
         #: The distinct grade indices of donors; tuples × aspects.
         self.tuples = tuples
-
-        topic_of_donor = universe.pool_query[is_donor]
-        n_topics = universe.n_queries
-        n_tuples = len(tuples)
         #: The number of donors; topics × tuples.
-        self.counts = np.zeros((n_topics, n_tuples), dtype=np.intp)
-        np.add.at(self.counts, (topic_of_donor, tuple_of_donor.reshape(-1)), 1)
+        self.counts = np.zeros((universe.n_queries, len(tuples)), dtype=np.intp)
+        topic_of_donor = universe.pool_query[is_donor]
+        np.add.at(self.counts, (topic_of_donor, tuple_of_donor), 1)
         #: The number of donors with each tuple.
         self.counts_in_all_topics = self.counts.sum(axis=0)
 
@@ -291,23 +289,34 @@ class _Donors:
 
 
 def _labels_of_model(model: Judgments, universe: Judgments, views: Sequence[AspectView]) -> Floats:
-    """Return the labels in other judgments, aspects × documents of the universe, NaN if none."""
+    """Return the labels that a model gave, aspects × documents of the universe, NaN if none.
+
+    Parameters
+    ----------
+    model : Judgments
+        The labels of the model, on some of the aspects and some of the documents.
+    universe : Judgments
+        The documents to label.
+    views : sequence of AspectView
+        The aspects, with the scales that the labels are on.
+    """
     names = [view.name for view in views]
     scales = {view.name: view.aspect for view in views if view.name in model.label_names}
     if not scales:
+        expected = choices(names)
         got = choices(model.label_names)
-        raise MultiAspectError(f"labels: expected a column of {choices(names)}, got {got}")
-    pair_in_model = matching_pairs(model, universe)
+        raise MultiAspectError(f"labels: expected a column of {expected}, got {got}")
+    pair_in_model = matching_pairs(model, universe)  # one per document of the universe
     is_in_model = pair_in_model >= 0
     judged_pair = pair_in_model[is_in_model]
     labels = np.full((len(views), len(universe)), np.nan)
     with errors_of("labels"):
-        for view in model.views(Aspects(scales)):
-            label_of_grade = view.scale.grades
-            label_or_lowest = label_of_grade[view.grade]  # one per pair in the model
-            label = np.where(view.known, label_or_lowest, np.nan)
-            aspect = names.index(view.name)
-            labels[aspect, is_in_model] = label[judged_pair]
+        for model_view in model.views(Aspects(scales)):
+            # Where the model gave no label, its grade is the lowest one: it is missing here.
+            label_or_lowest = model_view.scale.grades[model_view.grade]  # one per pair in the model
+            label_of_pair = np.where(model_view.known, label_or_lowest, np.nan)
+            aspect = names.index(model_view.name)
+            labels[aspect, is_in_model] = label_of_pair[judged_pair]
     return labels
 
 
@@ -409,20 +418,37 @@ def _first_documents(
     if cutoff is None or is_left_out is None:
         query, _, docnos = run.documents(cutoff)
         return query, docnos
-
     query, rank, docnos = run.documents(None)  # rows sorted by query and rank
-    is_left_out_hit = is_left_out[run.hits.row]
-    left_out_rows = run.hits.retrieved_index[is_left_out_hit]
-    is_counted = np.ones(len(query), dtype=np.intp)
-    is_counted[left_out_rows] = 0
-
-    # The new rank is the number of counted rows of the query so far. Documents that are left out
-    # take the rank of the one before them; they are judged, so that adding them changes nothing.
-    n_through_row = np.cumsum(is_counted)
-    n_before_row = n_through_row - is_counted
-    row = np.arange(len(query))
-    first_row_of_query = row - (rank - 1)
-    n_before_query = n_before_row[first_row_of_query]
-    new_rank = n_through_row - n_before_query
+    new_rank = _ranks_among_counted(run, rank, is_left_out)
     is_within_cutoff = new_rank <= cutoff
     return query[is_within_cutoff], docnos[is_within_cutoff]
+
+
+def _ranks_among_counted(run: Rankings, rank: Ints, is_left_out: Bools) -> Ints:
+    """Return the rank of each retrieved document, from 1, if some judged ones are left out.
+
+    Documents that are left out take the rank of the one before them; they are judged, so that
+    adding them changes nothing.
+
+    Parameters
+    ----------
+    run : Rankings
+        The run.
+    rank : ndarray of int, shape (n_rows,)
+        The ranks of all retrieved documents, by query and rank.
+    is_left_out : ndarray of bool, shape (n_pairs,)
+        Which judged pairs are left out.
+    """
+    is_left_out_hit = is_left_out[run.hits.row]
+    left_out_rows = run.hits.retrieved_index[is_left_out_hit]
+    is_counted = np.ones(len(rank), dtype=np.intp)
+    is_counted[left_out_rows] = 0
+
+    # The new rank is the number of counted rows of the query, up to and with this row.
+    n_through_row = np.cumsum(is_counted)
+    n_before_row = n_through_row - is_counted
+    row = np.arange(len(rank))
+    first_row_of_query = row - (rank - 1)
+    n_before_query = n_before_row[first_row_of_query]
+    new_rank: Ints = n_through_row - n_before_query
+    return new_rank

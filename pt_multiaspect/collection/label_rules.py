@@ -440,9 +440,13 @@ def _percent(fraction: float) -> str:
 
 
 def _better_threshold(labels: LabelCounts) -> int | None:
-    """Return the position of a grade near the middle of the scale that separates the documents."""
-    n_from_top = labels.counts[::-1].cumsum()
-    n_at_or_above = n_from_top[::-1]  # one per grade
+    """Return the position of a grade near the middle of the scale that separates the documents.
+
+    A grade separates them if neither few nor nearly all are at or above it. Return None if none
+    does.
+    """
+    n_documents_from_top = labels.counts[::-1].cumsum()  # highest grade first
+    n_at_or_above = n_documents_from_top[::-1]  # lowest grade first
     fraction_at_or_above = n_at_or_above / labels.n_judged
     separates = (fraction_at_or_above >= RARELY) & (fraction_at_or_above < MOSTLY)
     separates[0] = False  # the lowest grade is no threshold
@@ -522,21 +526,21 @@ def rescale_aspect(
 
     scale = aspect.scale
     new_grades = sorted(set(grades), reverse=not scale.greater_is_better)  # lowest first
-    is_kept = np.isin(scale.grades, new_grades)
+    is_kept = np.isin(scale.grades, new_grades)  # per old grade
     has_further_grades = len(new_grades) > is_kept.sum()
-    for key in ("gains", "probabilities"):
-        has_values = isinstance(spec.get(key), list)
-        if not has_values:
-            continue
-        if has_further_grades:
-            return None
+    # Gains and probabilities that are listed, one per grade, lose those of the removed grades.
+    listed = [key for key in ("gains", "probabilities") if isinstance(spec.get(key), list)]
+    if listed and has_further_grades:
+        return None
+    for key in listed:
         values = getattr(scale, key)
         spec[key] = values[is_kept].tolist()
 
-    # The default threshold, the second grade, differs if the lowest grade does.
+    # The default threshold, the second grade, differs if the lowest grade does: declare the old one.
     has_other_lowest = new_grades[0] != scale.grades[0]
     if len(scale) > 1 and has_other_lowest:
         spec["threshold"] = float(scale.grades[scale.threshold])
+    # A threshold that is no grade any more, or the lowest one, is dropped.
     if spec.get("threshold") not in new_grades[1:]:
         spec.pop("threshold", None)
     spec["grades"] = new_grades

@@ -200,22 +200,24 @@ def _combine_criterion(judged: LongJudgments, number: int, combine: str) -> _Com
     name = list(judged.aspects)[number]
     aspect = judged.aspects[name]
     grades = aspect.scale.grades
+    # The pair and the grade of each label of the criterion.
     is_of_criterion = judged.criterion == number
     pair = judged.pair[is_of_criterion]
     grade = judged.grade[is_of_criterion]
-    n_judges = len(np.unique(judged.judge[is_of_criterion]))
-    n_labels = np.bincount(pair, minlength=judged.n_pairs)
-    has_several = bool((n_labels > 1).any())
-    note = _note(name, combine, n_judges, n_labels)
+    judges = np.unique(judged.judge[is_of_criterion])
+    n_labels_of_pair = np.bincount(pair, minlength=judged.n_pairs)
+    has_several_labels = bool((n_labels_of_pair > 1).any())
+    note = _note(name, combine, len(judges), n_labels_of_pair)
 
-    if combine == "mean" and has_several:
+    # Means are labels between the grades, so that the scale changes.
+    if combine == "mean" and has_several_labels:
         means = mean_labels(grades, pair, grade, judged.n_pairs)
         scale_of_means = _with_means(name, aspect, means)
         return _CombinedCriterion(means, scale_of_means, note)
-    index = judged.combine_labels(pair, grade, combine)
-    labels = np.where(index < 0, np.nan, grades[index])
-    if combine == "majority" and has_several:
-        note += _note_on_ties(name, pair, grade, n_labels)
+    combined_grade = judged.combine_labels(pair, grade, combine)  # -1 without a label
+    labels = np.where(combined_grade < 0, np.nan, grades[combined_grade])
+    if combine == "majority" and has_several_labels:
+        note += _note_on_ties(name, pair, grade, n_labels_of_pair)
     return _CombinedCriterion(labels, aspect, note)
 
 
@@ -268,23 +270,30 @@ def mean_labels(labels: Floats, pair: Ints, grade: Ints, n_pairs: int) -> Floats
     n_pairs : int
         Number of pairs.
     """
-    fractions = [exact(float(label)) for label in labels]
-    denominators = [fraction.denominator for fraction in fractions]
-    common_denominator = math.lcm(*denominators)
-    numerators = [int(fraction * common_denominator) for fraction in fractions]
+    numerators, denominator = _common_fractions(labels)
 
-    # Floats represent all integers below 2^53, also the products with the denominator.
+    # Floats represent all integers below 2^53. This bound is on all sums of numerators, and on
+    # their products with the denominator.
     largest_numerator = max(1, *map(abs, numerators))
     largest_sum = largest_numerator * len(grade)
-    is_exact = largest_sum * common_denominator < 2**53
+    is_exact = largest_sum * denominator < 2**53
     if is_exact:
         numerator_of_label = np.array(numerators, dtype=np.int64)[grade]
-        return grade_aggregation.mean(pair, numerator_of_label, common_denominator, n_pairs)
+        return grade_aggregation.mean(pair, numerator_of_label, denominator, n_pairs)
 
     n_labels = np.bincount(pair, minlength=n_pairs)
     sums = np.bincount(pair, weights=labels[grade], minlength=n_pairs)
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN, as it should be
         return np.asarray(sums / n_labels)
+
+
+def _common_fractions(labels: Floats) -> tuple[list[int], int]:
+    """Return labels as exact fractions: the numerators, and their common denominator."""
+    fractions = [exact(float(label)) for label in labels]
+    denominators = [fraction.denominator for fraction in fractions]
+    common_denominator = math.lcm(*denominators)
+    numerators = [int(fraction * common_denominator) for fraction in fractions]
+    return numerators, common_denominator
 
 
 def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
@@ -297,24 +306,26 @@ def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
     scale = aspect.scale
     means = labels[~np.isnan(labels)]
 
-    # Interpolation needs increasing numbers: grades are negated if lower ones are better.
-    if scale.greater_is_better:
-        sign = 1.0
-    else:
+    # Grades are listed from the lowest to the best one. Interpolation needs increasing numbers:
+    # if lower numbers are better, all are negated.
+    sign = 1.0
+    if not scale.greater_is_better:
         sign = -1.0
-    grades_upwards = sign * scale.grades
-    all_upwards = np.unique(sign * np.append(scale.grades, means))
-    all_grades = sign * all_upwards + 0.0  # -0.0 becomes 0.0
-    grades = all_grades.tolist()
+    old_increasing = sign * scale.grades
+    all_grades = np.append(scale.grades, means)
+    all_increasing = np.unique(sign * all_grades)
+    new_grades = sign * all_increasing + 0.0  # -0.0 becomes 0.0
+    grades = new_grades.tolist()
 
     spec: dict[str, Any] = {"grades": grades, "greater_is_better": scale.greater_is_better}
     spec["unjudged"] = [code for code in aspect.unjudged if code not in grades]
     if aspect.gains is not None:
-        gains = np.interp(all_upwards, grades_upwards, scale.gains)
+        gains = np.interp(all_increasing, old_increasing, scale.gains)
         spec["gains"] = gains.tolist()
     spec["probabilities"] = aspect.probabilities
-    if not isinstance(aspect.probabilities, str):
-        probabilities = np.interp(all_upwards, grades_upwards, scale.probabilities)
+    are_listed = not isinstance(aspect.probabilities, str)
+    if are_listed:
+        probabilities = np.interp(all_increasing, old_increasing, scale.probabilities)
         spec["probabilities"] = probabilities.tolist()
     if len(scale) > 1:
         # The default, the second grade, would be the lowest mean.
@@ -427,18 +438,18 @@ class LongJudgments:
         table, judge = _read_table(frame, criterion, value, judge)
         qids = identifiers(id_column(table, QUERY_COLUMNS, _WHAT), _WHAT)
         docnos = identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT)
-        criterion_of_row, criteria = pd.factorize(identifiers(table[criterion], _WHAT))
+        name_of_row, criteria = pd.factorize(identifiers(table[criterion], _WHAT))
         names = criterion_names(criteria.tolist(), _WHAT)
         judge_of_row, judges = _codes_of_judges(table, judge)
         refuse_none(table, "row", _WHAT)
 
         # Declared criteria come first, the others follow in the order of their first rows.
-        declared = _declared_scales(aspects, names)
-        ordered = [name for name in declared if name in names]
-        ordered += [name for name in names if name not in declared]
-        new_position = np.array([ordered.index(name) for name in names])
-        criterion_of_row = new_position[criterion_of_row]
-        specs = {name: declared.get(name, Aspect()) for name in ordered}
+        specs = _declared_scales(aspects, names)
+        for name in names:
+            specs.setdefault(name, Aspect())
+        ordered = list(specs)
+        position_of_name = np.array([ordered.index(name) for name in names])
+        criterion_of_row = position_of_name[name_of_row]
 
         column = _without_codes(table[value], criterion_of_row, list(specs.values()))
         pair, first_row = _pairs_by_first_row(qids, docnos)
@@ -474,11 +485,11 @@ class LongJudgments:
         scales: dict[str, Aspect] = {}
         inferred: list[str] = []
         doubts: list[str] = []
-        grade = np.full(len(rows.labels), -1, dtype=np.intp)
+        grade = np.full(len(rows.labels), -1, dtype=np.intp)  # -1 for rows without a label
         for number, (name, spec) in enumerate(specs.items()):
             is_labelled = (rows.criterion == number) & ~np.isnan(rows.labels)
-            labelled = np.flatnonzero(is_labelled)
-            labels = rows.grade_booleans(labelled, spec)
+            labelled_rows = np.flatnonzero(is_labelled)
+            labels = rows.grade_booleans(labelled_rows, spec)
             scale = _with_grades(name, spec, labels)
             scales[name] = scale
             if spec.grades is None:
@@ -486,19 +497,17 @@ class LongJudgments:
                 doubt = _doubt_about_start(name, scale, labels)
                 if doubt is not None:
                     doubts.append(doubt)
-            grade[labelled] = rows.grade_indices(labelled, labels, scale)
+            grade[labelled_rows] = rows.grade_indices(labelled_rows, labels, scale)
 
-        # Warnings follow the last error.
-        kept = rows.distinct_rows(grade)
+        distinct = rows.distinct_rows(grade)
         if warn:
+            # Not before the last error.
             for doubt in doubts:
                 warn_once(doubt)
-        sort_keys = (
-            rows.judge[kept],
-            rows.pair[kept],
-            rows.criterion[kept],
-        )  # least important first
-        kept = kept[np.lexsort(sort_keys)]
+        # Sort by criterion, pair and judge: `lexsort` has the most important key last.
+        sort_keys = (rows.judge[distinct], rows.pair[distinct], rows.criterion[distinct])
+        row_order = np.lexsort(sort_keys)
+        kept = distinct[row_order]
         return cls(
             qids=rows.qids,
             docnos=rows.docnos,
@@ -569,11 +578,13 @@ def _pairs_by_first_row(qids: Objects, docnos: Objects) -> tuple[Ints, Ints]:
     """
     query, _ = pd.factorize(qids)
     document, distinct_docnos = pd.factorize(docnos)
-    pair_code = query * len(distinct_docnos) + document  # one number per pair
+    pair_code = query * len(distinct_docnos) + document  # one number per query and document
+    # `unique` numbers pairs by their codes: renumber them by their first rows.
     _, first_row, pair_by_code = np.unique(pair_code, return_index=True, return_inverse=True)
     by_first_row = np.argsort(first_row)
-    new_number = inverse_permutation(by_first_row)
-    return new_number[pair_by_code], first_row[by_first_row]
+    new_number = inverse_permutation(by_first_row)  # per old number
+    pair_of_row = new_number[pair_by_code]
+    return pair_of_row, first_row[by_first_row]
 
 
 def _without_codes(
@@ -694,18 +705,21 @@ class _LabelRows:
         row_order = np.lexsort((grade[labelled], judge, criterion, pair))
         rows = labelled[row_order]
 
-        # Labels of the same judge, pair and criterion are neighbours now.
+        # Labels of the same judge, pair and criterion are neighbours now. Each one but the first is
+        # compared with the one before it.
         judgment = np.stack([pair, criterion, judge])[:, row_order]  # 3 × labels
-        is_repeated = (judgment[:, 1:] == judgment[:, :-1]).all(axis=0)  # from the second label on
+        has_same_parts = judgment[:, 1:] == judgment[:, :-1]
+        is_repeated = has_same_parts.all(axis=0)  # from the second label on
         grade_in_order = grade[rows]
         has_other_grade = grade_in_order[1:] != grade_in_order[:-1]
         contradictions = np.flatnonzero(is_repeated & has_other_grade)
         if len(contradictions):
-            position = contradictions[0]
-            raise self._contradiction_error(rows[position], rows[position + 1], len(contradictions))
-        is_first = np.append(True, ~is_repeated)
-        first_rows: Ints = rows[is_first]
-        return first_rows
+            earlier = contradictions[0]
+            later = earlier + 1
+            raise self._contradiction_error(rows[earlier], rows[later], len(contradictions))
+        is_first_of_judgment = np.append(True, ~is_repeated)
+        distinct: Ints = rows[is_first_of_judgment]
+        return distinct
 
     def _contradiction_error(self, row: int, other_row: int, number: int) -> MultiAspectError:
         """Return the error for two rows with different labels by the same judge.

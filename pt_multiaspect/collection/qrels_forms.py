@@ -117,19 +117,24 @@ def _mapping_frame(qrels: Mapping[Any, Any]) -> _QrelsFrame:
         listed = " and ".join(sorted(kinds))
         raise MultiAspectError(f"qrels: expected labels of one kind, got {listed}")
 
-    frame = pd.DataFrame(pairs, columns=["query_id", "doc_id"])
+    ids = pd.DataFrame(pairs, columns=["query_id", "doc_id"])
     if kinds == {"dicts"}:
         _refuse_many_aspects(labels[0], pairs[0])
         labels_by_aspect = pd.DataFrame(labels)
-        return _QrelsFrame(frame.join(labels_by_aspect), has_unnamed_labels=False)
+        return _QrelsFrame(ids.join(labels_by_aspect), has_unnamed_labels=False)
     if kinds == {"tuples"}:
         label_columns, has_unnamed_labels = _tuples_frame(labels)
-        return _QrelsFrame(frame.join(label_columns), has_unnamed_labels)
+        return _QrelsFrame(ids.join(label_columns), has_unnamed_labels)
+    return _QrelsFrame(_with_relevance(ids, labels), has_unnamed_labels=False)
+
+
+def _with_relevance(ids: pd.DataFrame, labels: list[Any]) -> pd.DataFrame:
+    """Return a frame of ids with one label per row, as the column relevance."""
     try:
-        frame = frame.assign(relevance=labels)
-    except OverflowError:  # integers beyond float64 in pandas 2.0; reading the labels reports them
-        frame = frame.assign(relevance=pd.Series(labels, dtype=object))
-    return _QrelsFrame(frame, has_unnamed_labels=False)
+        return ids.assign(relevance=labels)
+    except OverflowError:
+        # Integers beyond float64, in pandas 2.0. Reading the labels reports them.
+        return ids.assign(relevance=pd.Series(labels, dtype=object))
 
 
 def _not_documents_error(documents: object, qid: object) -> MultiAspectError:

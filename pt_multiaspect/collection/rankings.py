@@ -84,19 +84,19 @@ class Rankings(Memo):
 
         # The judged pair of each row. Of a repeated document, only the last row is kept.
         pool_row, keys = judgments.pairs.lookup(rows.query, rows.docnos)
-        begins = heads(rows.query)
-        has_one_block_per_query = len(begins) == n_common
+        begins_of_blocks = heads(rows.query)  # the first rows of blocks of rows of one query
+        has_one_block_per_query = len(begins_of_blocks) == n_common
         if has_one_block_per_query:  # as in most runs, and faster
-            is_last = _last_occurrences(rows, keys, begins)
+            is_last = _last_occurrences(rows, keys, begins_of_blocks)
         else:
             is_last = _last_occurrences(rows, keys, None)
         if is_last is not None:
             rows = rows.take(is_last)
             pool_row = pool_row[is_last]
-            begins = heads(rows.query)
+            begins_of_blocks = heads(rows.query)
 
         n_ret = np.bincount(rows.query, minlength=judgments.n_queries)
-        position = positions(rows.query, rows.scores, rows.docnos, n_ret, begins)
+        position = positions(rows.query, rows.scores, rows.docnos, n_ret, begins_of_blocks)
         hits = _judged_hits(judgments, rows.query, pool_row, position, n_ret)
         self._set_arrays(judgments, rows.query, rows.scores, position, hits, n_common)
         # Subclasses define these as properties.
@@ -227,12 +227,13 @@ class Rankings(Memo):
         """Return the number of the tie of each retrieved document, from 0, by query and rank."""
         query = self._query[self._order]
         score = self._scores[self._order]
+        # A new tie begins where the query or the score is another one than before.
         has_new_query = query[1:] != query[:-1]
         has_new_score = score[1:] != score[:-1]
         later_levels = np.cumsum(has_new_query | has_new_score)
         n_first = min(len(score), 1)  # 0 for an empty run
-        first_level = np.zeros(n_first, dtype=np.intp)
-        return np.concatenate([first_level, later_levels])
+        level_of_first = np.zeros(n_first, dtype=np.intp)
+        return np.concatenate([level_of_first, later_levels])
 
     def frame_by_rank(self) -> pd.DataFrame:
         """Return the run as a frame whose scores count down to 1, for other libraries.
@@ -404,18 +405,19 @@ def _judged_hits(
     """
     judged_rows = np.flatnonzero(pool_row >= 0)
     judged_position = position[judged_rows]
-    decreases = judged_position[1:] < judged_position[:-1]
-    if decreases.any():
+    # Most runs are sorted already: their rows are in the order of positions.
+    is_before_previous = judged_position[1:] < judged_position[:-1]
+    if is_before_previous.any():
         order = np.argsort(judged_position)
         judged_rows = judged_rows[order]
         judged_position = judged_position[order]
     judged_query = query[judged_rows]
-    rows_before_query = query_starts(n_ret)[judged_query]
+    first_position_of_query = query_starts(n_ret)[judged_query]
     return Hits(
         judgments.n_queries,
         judgments.pool_query,
         query=judged_query,
-        rank=judged_position - rows_before_query + 1,  # from 1
+        rank=judged_position - first_position_of_query + 1,  # from 1
         row=pool_row[judged_rows],
         n_ret=n_ret,
     )
@@ -441,19 +443,11 @@ _MIN_PAIRS = 4
 
 
 def _warn_of_lost_precision(run: Run, short_scores: NDArray[np.float32]) -> None:
-    """Warn if most scores of a query differ, but are equal as 32-bit floats.
-
-    Only adjacent rows are compared: if most scores are equal, so are most neighbours, in any order
-    of rows.
-    """
-    query = run.query
-    is_same_query = query[1:] == query[:-1]
-    differs = run.score[1:] != run.score[:-1]
-    is_equal_as_short = short_scores[1:] == short_scores[:-1]
-    # The rows whose score becomes that of the next row.
-    lost = np.flatnonzero(is_equal_as_short & differs & is_same_query)
+    """Warn if most scores of a query differ, but are equal as 32-bit floats."""
+    lost = _rows_losing_difference(run, short_scores)
     if not len(lost):
         return
+    query = run.query
     n_queries = len(run.qids)
     n_neighbours = np.bincount(query, minlength=n_queries) - 1
     n_lost = np.bincount(query[lost], minlength=n_queries)
@@ -477,6 +471,18 @@ def _warn_of_lost_precision(run: Run, short_scores: NDArray[np.float32]) -> None
         key=f"{qid} {first} {second}",
         group="scores as 32-bit floats",
     )
+
+
+def _rows_losing_difference(run: Run, short_scores: NDArray[np.float32]) -> Ints:
+    """Return the rows whose score differs from that of the next row, but not as a 32-bit float.
+
+    Only rows of the same query are compared, and only neighbours: if most scores are equal, so are
+    most neighbours, in any order of rows.
+    """
+    is_same_query = run.query[1:] == run.query[:-1]
+    differs = run.score[1:] != run.score[:-1]
+    is_equal_as_short = short_scores[1:] == short_scores[:-1]
+    return np.flatnonzero(is_equal_as_short & differs & is_same_query)
 
 
 def _last_occurrences(rows: _RunRows, keys: Words, begins: Ints | None) -> Bools | None:

@@ -80,15 +80,16 @@ class Run:
         scores = as_floats(_score_column(frame))
         is_invalid = np.isnan(scores)
         if is_invalid.any():
-            row = int(np.argmax(is_invalid))
-            docno = docnos.take([row]).decode()[0]
-            qid = qids[query_of_row[row]]
-            raise _invalid_score_error(frame["score"], is_invalid, f"document {docno}, query {qid}")
+            first_row = int(np.argmax(is_invalid))
+            docno = docnos.take([first_row]).decode()[0]
+            qid = qids[query_of_row[first_row]]
+            pair = f"document {docno}, query {qid}"
+            raise _invalid_score_error(frame["score"], is_invalid, pair)
 
-        others = None
+        other_columns = None
         if columns:
-            others = _other_columns(frame, columns)
-        return cls(qids, query_of_row, docnos, scores, others)
+            other_columns = _other_columns(frame, columns)
+        return cls(qids, query_of_row, docnos, scores, other_columns)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the run as a frame ``query_id doc_id score …``, for measures of ir-measures."""
@@ -241,6 +242,29 @@ def _other_columns(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
 
 def _read_polars(frame: Any) -> Run | None:
     """Read a Polars frame without an object per row; None if it must be read in another way."""
+    columns = _polars_columns(frame)
+    if columns is None:
+        return None
+    queries, documents, scores = columns
+    score = np.asarray(scores.to_numpy(), dtype=np.float64)
+    has_missing_id = queries.null_count() > 0 or documents.null_count() > 0
+    has_missing_score = np.isnan(score).any()
+    if has_missing_id or has_missing_score:
+        return None
+    # Rows of a query are mostly adjacent: encode the query of each block of equal rows once.
+    sizes_of_blocks, queries_of_blocks = queries.rle().struct.unnest()
+    codes_of_blocks, distinct = _polars_texts(queries_of_blocks).codes()
+    codes = np.repeat(codes_of_blocks, sizes_of_blocks.to_numpy())
+    qids = distinct.decode()
+    docnos = _polars_texts(documents)
+    return Run(qids, codes, docnos, score)
+
+
+def _polars_columns(frame: Any) -> tuple[Any, Any, Any] | None:
+    """Return the queries, documents and scores of a Polars frame of strings and numbers.
+
+    Return None for other objects, for other types, and without one column of each.
+    """
     library = type(frame).__module__.partition(".")[0]
     is_polars_frame = library == "polars" and hasattr(frame, "iter_columns")
     if not is_polars_frame or not len(frame):
@@ -255,26 +279,17 @@ def _read_polars(frame: Any) -> Run | None:
     scores = frame["score"]
     are_strings = str(queries.dtype) == "String" and str(documents.dtype) == "String"
     are_numbers = scores.dtype.is_float() or scores.dtype.is_integer()
-    if not are_strings or not are_numbers:
-        return None
-    score = np.asarray(scores.to_numpy(), dtype=np.float64)
-    has_missing_id = queries.null_count() > 0 or documents.null_count() > 0
-    if has_missing_id or np.isnan(score).any():
-        return None
-    # Rows of a query are mostly adjacent: encode the query of each block of equal rows once.
-    sizes_of_blocks, queries_of_blocks = queries.rle().struct.unnest()
-    codes_of_blocks, distinct = _polars_texts(queries_of_blocks).codes()
-    codes = np.repeat(codes_of_blocks, sizes_of_blocks.to_numpy())
-    qids = distinct.decode()
-    docnos = _polars_texts(documents)
-    return Run(qids, codes, docnos, score)
+    if are_strings and are_numbers:
+        return queries, documents, scores
+    return None
 
 
 def _polars_texts(series: Any) -> Texts:
-    """Return Polars strings, none of which is missing, as bytes."""
-    joined = series.str.join("").item().encode()
-    data = np.frombuffer(joined, dtype=np.uint8)
-    sizes = series.str.len_bytes().to_numpy()
-    ends = np.cumsum(sizes, dtype=np.int64)
+    """Return Polars strings, none of which is missing, as bytes in one buffer."""
+    all_strings = series.str.join("").item()
+    data = np.frombuffer(all_strings.encode(), dtype=np.uint8)
+    n_bytes = series.str.len_bytes().to_numpy()
+    ends = np.cumsum(n_bytes, dtype=np.int64)
+    # Each string begins where the one before it ends.
     offsets = np.concatenate([[0], ends])
     return Texts.from_buffer(data, offsets)

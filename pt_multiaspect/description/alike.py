@@ -118,19 +118,19 @@ def simplify_all(texts: Sequence[str]) -> list[str]:
     has_line_breaks_in_ids = lines.count("\n") != len(texts) - 1
     if has_line_breaks_in_ids or not lines.isascii():
         return list(map(simplify, texts))
-    lines = lines.casefold()
-    lines = _BLANKS_OF_LINE.sub("", lines)
-    without_blanks = lines.split("\n")
+    lower_case = lines.casefold()
+    without_blanks = _BLANKS_OF_LINE.sub("", lower_case)
     # Identifiers of equal length, such as q01 and q02, do not differ by leading zeros alone. With
     # decimal zeros they may, as 1.0 and 001 do.
-    lengths = set(map(len, without_blanks))
+    ids_without_blanks = without_blanks.split("\n")
+    lengths = set(map(len, ids_without_blanks))
     has_equal_lengths = len(lengths) == 1
-    may_have_decimal_zeros = ".0" in lines
+    may_have_decimal_zeros = ".0" in without_blanks
     if has_equal_lengths and not may_have_decimal_zeros:
-        return without_blanks
-    lines = _DECIMAL_ZEROS_OF_LINE.sub(r"\1", lines)
-    lines = _LEADING_ZEROS_OF_LINE.sub(r"\1", lines)
-    return lines.split("\n")
+        return ids_without_blanks
+    without_decimal_zeros = _DECIMAL_ZEROS_OF_LINE.sub(r"\1", without_blanks)
+    simplified = _LEADING_ZEROS_OF_LINE.sub(r"\1", without_decimal_zeros)
+    return simplified.split("\n")
 
 
 def _codes_of_lookalikes(ids: Objects) -> Ints | None:

@@ -295,18 +295,20 @@ def _grades_without_codes(labels: Floats) -> Floats:
     rare 0 below grades that rarely start at 0.
     """
     not_negative = labels[labels >= 0]
-    grades, counts = np.unique(not_negative, return_counts=True)
-    if is_far_above(grades):
-        grades = grades[:-1]
+    distinct, counts = np.unique(not_negative, return_counts=True)
+    if is_far_above(distinct):
+        distinct = distinct[:-1]
         counts = counts[:-1]
-    survey_codes = survey_codes_on_top(grades, counts)
-    grades = grades[~np.isin(grades, survey_codes)]
+    survey_codes = survey_codes_on_top(distinct, counts)
+    is_survey_code = np.isin(distinct, survey_codes)
+    grades = distinct[~is_survey_code]
     if not len(grades):
         return grades
     top = grades[-1]
     has_all_from_0 = np.array_equal(grades, np.arange(top + 1))
     is_0_rare = np.mean(labels == 0) < _RARE
-    if has_all_from_0 and top in _RARELY_FROM_0 and is_0_rare:
+    is_0_a_code = has_all_from_0 and top in _RARELY_FROM_0 and is_0_rare
+    if is_0_a_code:
         return grades[1:]
     return grades
 
@@ -389,23 +391,24 @@ def _disagreement(name: str, rows: pd.DataFrame, labels: Floats) -> Finding | No
     answer = rows["answer"].to_numpy()
     judge = rows["judge"].to_numpy()
     labels_by_answer = pd.Series(labels).groupby(answer)
-    is_equal = labels_by_answer.max() == labels_by_answer.min()  # one per answer
-    fraction_equal = is_equal.mean()
-    if len(is_equal) < MIN_POOL or fraction_equal >= _MOSTLY_EQUAL:
+    is_unanimous = labels_by_answer.max() == labels_by_answer.min()  # one per answer
+    fraction_unanimous = is_unanimous.mean()
+    n_answers = len(is_unanimous)
+    if n_answers < MIN_POOL or fraction_unanimous >= _MOSTLY_EQUAL:
         return None
-    percentage = percent(fraction_equal)
-    equal_labels = f"the labels of {percentage} of {len(is_equal)} answers with several are equal"
+    percentage = percent(fraction_unanimous)
+    equal_labels = f"the labels of {percentage} of {n_answers} answers with several are equal"
     if find_spec("krippendorff") is None:
         text = "Krippendorff's alpha of the judges requires krippendorff"
         remedy = '# pip install "pt-multiaspect[judges]"'
         return Finding("note", name, text, remedy, numbers=equal_labels)
     levels, level_of_label = np.unique(labels, return_inverse=True)
     alpha = Agreement.of(name, answer, level_of_label, levels, "ordinal").alpha
-    is_low = alpha < LOW_ALPHA
+    is_low = alpha < LOW_ALPHA  # False for NaN
     if not is_low:
         return None
-    mean_of_answer = labels_by_answer.transform("mean").to_numpy()
-    most_deviating = _most_deviating(labels - mean_of_answer, judge)
+    deviation = labels - labels_by_answer.transform("mean").to_numpy()
+    most_deviating = _most_deviating(deviation, judge)
     numbers = f"Krippendorff's alpha is {alpha:.2f}, {equal_labels}{most_deviating}"
     return Finding("warning", name, "judges disagree", AGREEMENT, numbers=numbers)
 

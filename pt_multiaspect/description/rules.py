@@ -217,29 +217,34 @@ def _gap_below_top(view: AspectView) -> str:
     if _is_top_declared(view, top, next_to_top):
         return ""
     gap = top - next_to_top
-    # Negative labels are codes, too, so that the scale starts at 0 or above.
-    lower_labels = label[:-1]
-    not_negative = lower_labels[lower_labels >= 0]
-    other_gaps = np.diff(not_negative)
-    widest_other_gap = float(other_gaps.max(initial=0.0))
-    lowest = max(float(label[0]), 0.0)
+    lowest = max(float(label[0]), 0.0)  # negative labels are codes, too
     length_without_top = next_to_top - lowest
-    # The gap must stand out from the gaps between the lower labels, of which there must be some.
-    has_other_gaps = widest_other_gap > 0
-    is_wider = gap >= 2 * widest_other_gap
-    is_large = gap >= 0.1 * length_without_top
-    stands_out = has_other_gaps and is_wider and is_large
     n_top = count[-1]
     share = n_top / count.sum()
     is_rare = share < _RARE
     is_far = gap >= _FAR * max(length_without_top, 1.0)
-    if stands_out and (is_rare or is_far):
-        percentage = percent(share)
-        below = spell(next_to_top)
-        return (
-            f"{percentage} of the judged documents have it, and no label is between it and {below}"
-        )
-    return ""
+    if not is_rare and not is_far:
+        return ""
+    if not _exceeds_other_gaps(gap, label[:-1], length_without_top):
+        return ""
+    percentage = percent(share)
+    below = spell(next_to_top)
+    return f"{percentage} of the judged documents have it, and no label is between it and {below}"
+
+
+def _exceeds_other_gaps(gap: float, lower_labels: Floats, length: float) -> bool:
+    """Return whether the gap below the highest label is larger than those of the other labels.
+
+    There must be other gaps, and the gap must also be large for the scale of the other labels,
+    which has this length. Negative labels are codes, and not compared.
+    """
+    not_negative = lower_labels[lower_labels >= 0]
+    other_gaps = np.diff(not_negative)
+    widest_other_gap = float(other_gaps.max(initial=0.0))
+    has_other_gaps = widest_other_gap > 0
+    is_wider = gap >= 2 * widest_other_gap
+    is_large = gap >= 0.1 * length
+    return has_other_gaps and is_wider and is_large
 
 
 def _is_top_declared(view: AspectView, top: float, next_to_top: float) -> bool:
@@ -501,6 +506,19 @@ def _find_different_pool(reference: AspectView, view: AspectView) -> Iterator[Fi
         text = f"no document is judged on both; are the labels of one collection? ({counts})"
         yield Finding("error", names, text, table)
         return
+    reasons = _differences_of_pools(reference, view)
+    if reasons:
+        all_reasons = " and ".join(reasons)
+        text = f"{all_reasons}; missing labels count as the lowest grade ({counts})"
+        yield Finding("warning", names, text, table)
+
+
+def _differences_of_pools(reference: AspectView, view: AspectView) -> list[str]:
+    """Return in words which fractions of judged documents are not judged on the other aspect.
+
+    These are relevant documents of the reference without a label of the aspect, and documents of
+    the aspect without one of the reference. The list is empty if the pools are nearly the same.
+    """
     reasons = []
     is_relevant = reference.known & (reference.grade > 0)
     n_relevant = int(is_relevant.sum())
@@ -512,14 +530,12 @@ def _find_different_pool(reference: AspectView, view: AspectView) -> Iterator[Fi
             f"only {percentage} of the documents above the lowest {reference.name} grade "
             f"are judged on {view.name}"
         )
+    n_both = int((view.known & reference.known).sum())
     within_reference = n_both / view.known.sum()
     if within_reference < 0.95:
         percentage = percent(within_reference)
         reasons.append(f"only {percentage} of those judged on {view.name} are on {reference.name}")
-    if reasons:
-        all_reasons = " and ".join(reasons)
-        text = f"{all_reasons}; missing labels count as the lowest grade ({counts})"
-        yield Finding("warning", names, text, table)
+    return reasons
 
 
 def find_refused_measures(statistics: Statistics) -> Iterator[Finding]:

@@ -326,19 +326,22 @@ def _wide_qrels(
     """Return qrels with one row per answer, judge and repetition, and one column per criterion.
 
     The name of a document is that of the run, followed by the judge and the repetition, if any.
+    `labels` has the labels of each criterion as numbers, in the order of its rows.
     """
     rows_of_criteria = pd.concat([criterion.rows for criterion in criteria.values()])
     judgments = rows_of_criteria.drop_duplicates(_JUDGMENT)
     docnos = []
-    for parts in records(judgments[["name", "judge", "repetition"]]):
-        docnos.append(" ".join(filter(None, parts)))
+    for run_judge_repetition in records(judgments[["name", "judge", "repetition"]]):
+        parts = filter(None, run_judge_repetition)  # judge and repetition may be empty texts
+        docnos.append(" ".join(parts))
     qrels = pd.DataFrame({"query_id": judgments["qid"].to_numpy(), "doc_id": docnos})
-    index = pd.MultiIndex.from_frame(judgments[_JUDGMENT])
+    # The labels of a criterion are looked up by judgment; NaN if it has none of this criterion.
+    all_judgments = pd.MultiIndex.from_frame(judgments[_JUDGMENT])
     for name, criterion in criteria.items():
-        # Judgments without a label of this criterion get NaN.
-        criterion_index = pd.MultiIndex.from_frame(criterion.rows[_JUDGMENT])
-        criterion_labels = pd.Series(labels[name], index=criterion_index)
-        qrels[name] = criterion_labels.reindex(index).to_numpy()
+        judgments_of_criterion = pd.MultiIndex.from_frame(criterion.rows[_JUDGMENT])
+        labels_by_judgment = pd.Series(labels[name], index=judgments_of_criterion)
+        label_or_nan = labels_by_judgment.reindex(all_judgments)
+        qrels[name] = label_or_nan.to_numpy()
     return qrels
 
 

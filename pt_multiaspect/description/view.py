@@ -240,16 +240,17 @@ def _ranges(grades: pd.DataFrame) -> list[_Bin]:
     is_whole = bool((label % 1 == 0).all())
     edges = _range_edges(float(label.min()), float(label.max()), is_whole)
     n_ranges = len(edges) - 1
-    # A range includes its lower edge, and the last one also its upper edge.
-    edges_up_to_label = np.searchsorted(edges, label, side="right")
-    range_of_label = np.clip(edges_up_to_label - 1, 0, n_ranges - 1)
+    # A label is in the range of the last edge that it reaches. One that reaches the last edge of
+    # all is in the last range.
+    n_edges_reached = np.searchsorted(edges, label, side="right")
+    range_of_label = np.clip(n_edges_reached - 1, 0, n_ranges - 1)
     bins = []
     for number in range(n_ranges):
         is_last = number == n_ranges - 1
         text = _range_text(edges[number], edges[number + 1], is_whole, is_last)
-        inside = grades[range_of_label == number]
-        n_documents = int(inside["count"].sum())
-        share = float(inside["share"].sum())
+        grades_in_range = grades[range_of_label == number]
+        n_documents = int(grades_in_range["count"].sum())
+        share = float(grades_in_range["share"].sum())
         bins.append(_Bin(text, n_documents, share, "grade"))
     return bins
 
@@ -388,14 +389,15 @@ def _judged_table(judged_at: pd.DataFrame) -> Table:
     rows: list[list[str]] = []
     for run, rows_of_run in judged_at.groupby("name", sort=False):
         aspects = rows_of_run["aspect"].tolist()
-        fractions = rows_of_run[cutoffs]
+        fractions = rows_of_run[cutoffs]  # one row per aspect
         first = fractions.iloc[0]
         are_equal = (fractions == first).all(axis=None)
+        # The first row stands for all if the aspects are judged alike.
         if len(aspects) > 1 and are_equal:
             aspects = ["all aspects"]
-        # One aspect for each of the first rows: all of them, or a single one.
         for position, aspect in enumerate(aspects):
-            percentages = map(percent, fractions.iloc[position])
+            fractions_of_aspect = fractions.iloc[position]
+            percentages = map(percent, fractions_of_aspect)
             rows.append([str(run), str(aspect), *percentages])
     columns = [_name("run"), _name("aspect"), *map(Column, cutoffs)]
     return Table(columns, rows)

@@ -53,8 +53,11 @@ def positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, first: In
     Parameters
     ----------
     query : ndarray of int, shape (n_rows,)
+        The query of each row.
     scores : ndarray of float, shape (n_rows,)
+        The score of each row.
     docnos : Texts
+        The document of each row.
     n_ret : ndarray of int, shape (n_queries,)
         The number of rows of each query.
     first : ndarray of int
@@ -68,11 +71,11 @@ def positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, first: In
         order = _order_by_sorting(query, keys)
 
     # Tied rows exchange their positions: that with the last docno gets the first one.
-    rows = order.tied_rows
-    by_docno = docnos.take(rows).descending_order(order.tie)
-    positions_of_rows = order.position
-    positions_of_rows[rows[by_docno]] = positions_of_rows[rows]
-    return positions_of_rows
+    tied_rows = order.tied_rows
+    by_docno = docnos.take(tied_rows).descending_order(order.tie)
+    tied_positions = order.position[tied_rows]
+    order.position[tied_rows[by_docno]] = tied_positions
+    return order.position
 
 
 class _OrderByScore(NamedTuple):
@@ -102,31 +105,39 @@ def _order_of_sorted_blocks(
 ) -> _OrderByScore:
     """Return the order of rows that are adjacent and sorted within queries, as in most run files.
 
-    Only the blocks of rows are moved, as queries may be in any order.
+    Only the blocks of rows are moved, as queries may be in any order. The parameters are those of
+    `positions`, with `keys` that increase as scores decrease.
     """
+    # All rows of a block move by as many positions as its first row.
     new_first = query_starts(n_ret)[query[first]]
     n_rows_of_block = np.diff(first, append=len(query))
     shift = np.repeat(new_first - first, n_rows_of_block)
     position = np.arange(len(query)) + shift
 
+    # The last row of a block is not tied with the first one of the next block.
     is_tied_with_next = _equals_next(keys)
     last_of_blocks = first[1:] - 1  # but the last block
     is_tied_with_next[last_of_blocks] = False
     is_tied_with_previous = np.append(False, is_tied_with_next[:-1])
     is_tied = is_tied_with_next | is_tied_with_previous
     tied_rows = np.flatnonzero(is_tied)
-    tie = np.cumsum(~is_tied_with_previous)  # a new one at each row with another score
+    begins_tie = ~is_tied_with_previous  # also rows that are tied with no other
+    tie = np.cumsum(begins_tie)
     return _OrderByScore(position, tied_rows, tie[tied_rows])
 
 
 def _order_by_sorting(query: Ints, keys: NDArray[np.uint32]) -> _OrderByScore:
-    """Return the order of rows in any order."""
+    """Return the order of rows that are not sorted yet.
+
+    `query` is the query of each row, `keys` increase as scores decrease.
+    """
     # One sort by two keys: the query in the upper 32 bits, the score in the lower ones.
     upper = query.astype(np.uint64) << np.uint64(32)
     query_and_score = upper | keys
     order = np.argsort(query_and_score)
     position = inverse_permutation(order)
 
+    # Rows with the same query and score are neighbours in this order.
     ordered = query_and_score[order]
     is_tied_with_next = _equals_next(ordered)
     is_tied_with_previous = np.append(False, is_tied_with_next[:-1])

@@ -64,21 +64,21 @@ class PairTable:
 
     def _fill_slots(self) -> None:
         """Put each row into the slot of its key, or into the first empty one after it."""
-        rows = np.arange(len(self._query), dtype=np.int32)  # those without a slot
-        step = 0
+        rows = np.arange(len(self._query), dtype=np.int32)  # the rows that have no slot yet
+        step = 0  # how many slots after that of their key they try
         while len(rows):
             query = self._query[rows]
             keys = self._keys[rows]
             slots = self._slots(query, keys, step)
             is_empty = self._row_at[slots] < 0
             empty_slots = slots[is_empty]
+            # Of several rows with the same empty slot, only the last one written gets it.
             self._row_at[empty_slots] = rows[is_empty]
-            # Of several rows with the same empty slot, only one has got it.
-            is_left = self._row_at[slots] != rows
+            has_no_slot = self._row_at[slots] != rows
             if step == 0:
-                full_slots = slots[is_left]
-                self._has_moved_rows[full_slots] = True
-            rows = rows[is_left]
+                taken_slots = slots[has_no_slot]
+                self._has_moved_rows[taken_slots] = True
+            rows = rows[has_no_slot]
             step += 1
 
     def _slots(self, query: Ints, keys: Words, step: int) -> Ints:
@@ -103,17 +103,20 @@ class PairTable:
         query : ndarray of int, shape (n,)
         docnos : Texts
         """
+        n_pairs = len(query)
         search = _Search(
             query,
             docnos,
-            keys=np.empty(len(query), dtype=np.uint64),
-            rows=np.full(len(query), -1, dtype=np.intp),
+            keys=np.empty(n_pairs, dtype=np.uint64),
+            rows=np.full(n_pairs, -1, dtype=np.intp),
         )
-        undecided = [np.zeros(0, dtype=np.intp)]
-        for begin in range(0, len(query), _BLOCK):
+        # Most pairs are decided in the slots of their keys, block by block; the others after that.
+        undecided = [np.zeros(0, dtype=np.intp)]  # an array per block, and one if there is no block
+        for begin in range(0, n_pairs, _BLOCK):
             block = slice(begin, begin + _BLOCK)
             search.keys[block] = pair_keys(query[block], docnos.take(block))
-            undecided.append(self._search_slots_of_keys(search, block))
+            undecided_of_block = self._search_slots_of_keys(search, block)
+            undecided.append(undecided_of_block)
         self._search_later_slots(search, np.concatenate(undecided))
         return search.rows, search.keys
 
@@ -125,30 +128,30 @@ class PairTable:
         ndarray of int
             The pairs that were not found, but may be in a later slot.
         """
-        slots = self._slots(search.query[block], search.keys[block], step=0)
-        is_occupied = self._row_at[slots] >= 0
-        occupied = np.flatnonzero(is_occupied)
-        slots = slots[occupied]
-        pairs: Ints = occupied + block.start
-        table_rows = self._row_at[slots]
-        is_other_pair = self._compare(search, pairs, table_rows)
+        slot_of_pair = self._slots(search.query[block], search.keys[block], step=0)
+        # A pair whose slot is empty is not in the table.
+        is_occupied = self._row_at[slot_of_pair] >= 0
+        positions_in_block = np.flatnonzero(is_occupied)
+        slots = slot_of_pair[positions_in_block]
+        pairs: Ints = positions_in_block + block.start
+        is_other_pair = self._compare(search, pairs, self._row_at[slots])
         may_be_later = self._has_moved_rows[slots]
         return pairs[is_other_pair & may_be_later]
 
     def _search_later_slots(self, search: _Search, pairs: Ints) -> None:
         """Look up pairs in the slots after those of their keys, down to the first empty slot."""
-        step = 0
+        step = 0  # how many slots after that of their key
         while len(pairs):
             step += 1
             query = search.query[pairs]
             keys = search.keys[pairs]
             slots = self._slots(query, keys, step)
             table_rows = self._row_at[slots]
+            # Pairs that come to an empty slot are not in the table.
             is_occupied = table_rows >= 0
-            pairs = pairs[is_occupied]
-            table_rows = table_rows[is_occupied]
-            is_other_pair = self._compare(search, pairs, table_rows)
-            pairs = pairs[is_other_pair]
+            candidates = pairs[is_occupied]
+            is_other_pair = self._compare(search, candidates, table_rows[is_occupied])
+            pairs = candidates[is_other_pair]
 
     def _compare(self, search: _Search, pairs: Ints, table_rows: NDArray[np.int32]) -> Bools:
         """Compare pairs with rows of the table, and store the rows that are equal.
@@ -236,16 +239,20 @@ def repeated_pairs(
 
 
 def _shared_keys(keys: Words, begins: Ints | None) -> Words:
-    """Return the keys that occur more than once, within a query if its rows are adjacent."""
+    """Return the keys that occur more than once, within a query if its rows are adjacent.
+
+    `begins` are the first rows of the queries, None if rows of a query are not adjacent.
+    """
     parts = [keys]
     if begins is not None:
-        # Small parts are sorted faster. Each one has whole queries: it begins with the first query
-        # that begins in a block.
+        # Small parts are sorted faster. Each one has whole queries: the rows are divided at the
+        # first query that begins in each block of rows.
         block_of_query = begins // _BLOCK
         is_first_of_block = np.diff(block_of_query, prepend=0) != 0
         parts = np.split(keys, begins[is_first_of_block])
     shared_keys = []
     for part in parts:
+        # Equal keys are neighbours after sorting.
         ordered = np.sort(part)
         key = ordered[1:]
         previous_key = ordered[:-1]

@@ -207,13 +207,17 @@ class Texts:
             start -= np.where(is_shorter, begin, 0)
             n_bytes_left = np.maximum(n_bytes_left, 0)
         words = self._words[start]
+
+        # Words that end after their string are masked: its bytes are kept, and the others become 0.
         all_are_full = fewest >= _BYTES_PER_WORD
-        if not all_are_full:
-            if fewest == most:  # ids of a collection often have the same length
-                words &= _FIRST_BYTES[fewest]
-            else:
-                n_bytes_kept = np.minimum(n_bytes_left, _BYTES_PER_WORD)
-                words &= _FIRST_BYTES[n_bytes_kept]
+        have_equal_length = fewest == most  # as the ids of many collections
+        if all_are_full:
+            return np.asarray(words, dtype=np.uint64)
+        if have_equal_length:
+            words &= _FIRST_BYTES[fewest]
+        else:
+            n_bytes_kept = np.minimum(n_bytes_left, _BYTES_PER_WORD)
+            words &= _FIRST_BYTES[n_bytes_kept]
         return np.asarray(words, dtype=np.uint64)
 
     @property
@@ -238,10 +242,10 @@ class Texts:
             combined = hashes[rows] ^ self._nth_words(index, rows)
             hashes[rows] = mix_bits(combined)
             n_bytes_read = _BYTES_PER_WORD * (index + 1)
-            is_longer = self.size[rows] > n_bytes_read
-            if not is_longer.all():
-                all_rows = np.arange(len(self))
-                rows = all_rows[rows][is_longer]
+            has_next_word = self.size[rows] > n_bytes_read
+            if not has_next_word.all():
+                row_numbers = np.arange(len(self))[rows]  # `rows` may be a slice
+                rows = row_numbers[has_next_word]
         return hashes
 
     def equals(self, other: Texts) -> Bools:
@@ -397,26 +401,27 @@ def _break_ties(rank: Ints, tied: Ints, key: Words) -> Ints:
     key : ndarray of uint64, shape (n_tied,)
         The key of each tied row.
     """
+    # Sort the tied rows by rank, and by key within a tie.
     descending_key = ~key
     order = np.lexsort((descending_key, rank[tied]))
-    tied = tied[order]
-    key = key[order]
-    old_rank = rank[tied]
+    sorted_rows = tied[order]
+    sorted_key = key[order]
+    old_rank = rank[sorted_rows]
 
     # Number the new ties: rows with the same rank and key, which are adjacent now.
     has_new_rank = old_rank[1:] != old_rank[:-1]
-    has_new_key = key[1:] != key[:-1]
+    has_new_key = sorted_key[1:] != sorted_key[:-1]
     new_tie = np.append(0, np.cumsum(has_new_rank | has_new_key))
 
     # A row moves down by the rows of its old tie that come before its new tie.
     first_of_old_tie = firsts(old_rank)
     first_of_new_tie = firsts(new_tie)
     new_rank = old_rank + (first_of_new_tie - first_of_old_tie)
-    rank[tied] = new_rank
+    rank[sorted_rows] = new_rank
 
     n_rows_at_rank = np.bincount(new_rank, minlength=len(rank))
-    n_rows_with_same_rank = n_rows_at_rank[new_rank]
-    return tied[n_rows_with_same_rank > 1]
+    is_still_tied = n_rows_at_rank[new_rank] > 1
+    return sorted_rows[is_still_tied]
 
 
 def as_bytes(numbers: NDArray[np.integer[Any]]) -> tuple[bytes, str]:
@@ -519,12 +524,7 @@ def _read_arrow(column: pd.Series[Any]) -> Texts | None:
         return None
     if not len(arrow_column):
         return Texts.from_strings(np.zeros(0, dtype=object))
-    strings = arrow_column.cast("large_string")
-    chunks = [chunk for chunk in getattr(strings, "chunks", [strings]) if len(chunk)]
-    if len(chunks) == 1:
-        chunk = chunks[0]
-    else:
-        chunk = strings.combine_chunks()
+    chunk = _single_chunk(arrow_column.cast("large_string"))
 
     # Arrow stores 64-bit offsets of the strings (one more than there are strings) and their bytes.
     # A chunk may be a slice, whose offsets do not begin with the buffer.
@@ -534,3 +534,12 @@ def _read_arrow(column: pd.Series[Any]) -> Texts | None:
     offsets = np.frombuffer(offsets_buffer, np.int64, n_offsets, bytes_before_slice)
     data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
     return Texts.from_buffer(data, offsets)
+
+
+def _single_chunk(strings: Any) -> Any:
+    """Return Arrow strings, an array or one in several chunks, as one array; they are not empty."""
+    all_chunks = getattr(strings, "chunks", [strings])
+    chunks = [chunk for chunk in all_chunks if len(chunk)]
+    if len(chunks) == 1:
+        return chunks[0]
+    return strings.combine_chunks()
