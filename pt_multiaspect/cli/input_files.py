@@ -163,7 +163,8 @@ def with_correctness(qrels: pd.DataFrame, stances: str | None, suite: str | None
     answer_column, meanings = TRACK_ANSWERS[track or 2021]
     if stances is None:
         suite_needs_correctness = track is not None and not has_correctness
-        if suite_needs_correctness and answer_column in qrels.columns:
+        has_codes_of_answers = answer_column in qrels.columns
+        if suite_needs_correctness and has_codes_of_answers:
             answers = sorted(answer for answer in meanings.values() if answer is not None)
             expected = " or ".join(answers)
             raise MultiAspectError(
@@ -236,6 +237,7 @@ def read_runs(items: Sequence[str], qrels: Sequence[str]) -> dict[str, object]:
     runs: dict[str, _RunFile] = {}
     path_by_file: dict[str, str] = {}
     for run in _run_files(items):
+        # The same file may be given by several paths.
         file = run.path
         if file != STDIN:
             file = os.path.realpath(file)
@@ -247,9 +249,14 @@ def read_runs(items: Sequence[str], qrels: Sequence[str]) -> dict[str, object]:
         runs[run.name] = run
     refuse_none(runs, "run")
     path_by_name = _with_short_names(list(runs.values()))
-    qrels_paths = [item.rpartition("=")[2] for item in qrels]
+    qrels_paths = [item.rpartition("=")[2] for item in qrels]  # without the aspects
     if STDIN in path_by_name.values() and STDIN in qrels_paths:
         raise MultiAspectError("expected standard input (-) once, got it as qrels and as a run")
+    return named_runs(_paths_and_content(path_by_name))
+
+
+def _paths_and_content(path_by_name: Mapping[str, str]) -> dict[str, object]:
+    """Return the path of each run, or the run itself if it is read from standard input."""
     contents: dict[str, object] = {}
     for name, path in path_by_name.items():
         if path == STDIN:
@@ -257,7 +264,7 @@ def read_runs(items: Sequence[str], qrels: Sequence[str]) -> dict[str, object]:
                 contents[name] = read_run(sys.stdin.buffer)
         else:
             contents[name] = path
-    return named_runs(contents)
+    return contents
 
 
 def _run_files(items: Sequence[str]) -> Iterator[_RunFile]:
@@ -429,7 +436,8 @@ def pick_measures(
         meanings[label] = meaning
     if not meanings:
         return None
-    if not any(meanings.values()):
+    only_labels = not any(meanings.values())
+    if only_labels:
         return list(meanings)
     refuse_unknown(meanings, known, "measures of the file", "-m")
     measures: dict[str, Any] = {}

@@ -168,6 +168,7 @@ def _move_measures_after_runs(values: dict[str, Any]) -> None:
     """Move the measures at the end of the values of 'runs' to those of 'measures', in place."""
     runs = list(values["runs"])
     measures = []
+    # From the last argument on, so that the measures are found in reverse order.
     while runs and _is_measure(runs[-1]):
         measures.append(runs.pop())
     measures.reverse()
@@ -180,6 +181,7 @@ def _check_not_read(
 ) -> None:
     """Raise an error if the output of `param` is a file that this command reads, now or the next time."""
     output = str(ctx.params[str(param.name)])
+    # The file that is written: of a directory, one of several.
     written = output
     if isinstance(kind, OutputDirectory):
         written = os.path.join(output, kind.example)
@@ -194,7 +196,8 @@ def _check_not_read(
                     f"{option}: {output} is read by this command; write another file", ctx
                 )
             # The next time, a pattern or directory of runs would include the new file.
-            if input_param.name == "runs" and _is_beside(written, files, path):
+            would_be_read = input_param.name == "runs" and _is_beside(written, files, path)
+            if would_be_read:
                 if written == output:
                     subject = f"{output} would be read as a run"
                 else:

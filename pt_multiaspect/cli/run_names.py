@@ -62,6 +62,7 @@ def shorten_names(files: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
             kept_names.add(name)
     without_extensions = _drop_common_extensions(list(named_by_path.values()))
     short_names = _drop_common_words(without_extensions)
+    # A short name must not be that of another run; else no name is shortened.
     if kept_names.isdisjoint(short_names):
         names.update(zip(named_by_path, short_names, strict=True))
     return [names[file] for file in files]
@@ -90,7 +91,8 @@ def _drop_common_words(names: list[str]) -> list[str]:
     if len(names) < 2:
         return names
     words_by_name = [_WORD.findall(name) for name in names]
-    for n_dropped in range(_number_of_common_words(words_by_name), 0, -1):
+    n_common = _number_of_common_words(words_by_name)
+    for n_dropped in range(n_common, 0, -1):  # as many as possible
         shorter = ["".join(words[n_dropped:]) for words in words_by_name]
         if all(_LETTER.search(name) for name in shorter):
             return shorter
@@ -126,6 +128,7 @@ def pick_baseline(text: str | None, runs: Iterable[str] | Mapping[str, object]) 
     names = list(runs)
     if text is None or text in names:
         return text
+    # The file of each run by name; a name alone may be a path, too.
     files = {name: name for name in names}
     if isinstance(runs, Mapping):
         files |= {name: run for name, run in runs.items() if isinstance(run, str)}

@@ -61,6 +61,8 @@ def weightings(
     one.
     """
     values = inputs.given_values
+    # What is weighted: measures of a file of values, several measures, or the aspects of one mean,
+    # which requires the runs and the qrels.
     mean = None
     kept: Sequence[str] | Mapping[str, Any] | None = None
     runs = None

@@ -166,17 +166,8 @@ def from_irds(
     scales |= declared
 
     left_out = [field for field in numeric_fields if field not in scales]
-    reasons = CODES_OF_RECORDS.get(record_type, {})
     notes = list(_NOTES_OF_RECORDS.get(record_type, ()))
-    unexplained = []
-    for field in left_out:
-        if field in reasons:
-            notes.append(f"{field} was left out: {reasons[field]}")
-        else:
-            unexplained.append(field)
-    if unexplained:
-        _warn_of_unexplained_fields(name, unexplained)
-
+    notes += _notes_on_left_out(name, record_type, left_out)
     without_scale = []
     for field, scale in scales.items():
         if scale is None and field not in declared:
@@ -209,6 +200,21 @@ def _warn_of_unexplained_fields(name: str, fields: Sequence[str]) -> None:
         "contain labels, so they are left out. To keep a field as an aspect, declare its "
         f"scale, as in aspects={{{first!r}: 2}}"
     )
+
+
+def _notes_on_left_out(name: str, record_type: str, fields: Sequence[str]) -> list[str]:
+    """Return why fields are left out, one note each; warn of those without a known reason."""
+    reasons = CODES_OF_RECORDS.get(record_type, {})
+    notes = []
+    unexplained = []
+    for field in fields:
+        if field in reasons:
+            notes.append(f"{field} was left out: {reasons[field]}")
+        else:
+            unexplained.append(field)
+    if unexplained:
+        _warn_of_unexplained_fields(name, unexplained)
+    return notes
 
 
 def _qrels_of_records(name: str, records: Sequence[Any]) -> pd.DataFrame:
@@ -305,8 +311,9 @@ def _relevance(definitions: Mapping[Any, str]) -> Aspect | None:
         return Aspect(grades)
     if len(grades) == 1:
         return Aspect([0, *grades])  # a scale has at least two grades
-    has_junk = codes[0] < 0
-    if has_junk:
+    # Without 0, the lowest negative code is the lowest grade, worth as little as 0.
+    has_negative_code = codes[0] < 0
+    if has_negative_code:
         return Aspect([codes[0], *grades], gains=[0, *grades])
     return Aspect(grades)
 

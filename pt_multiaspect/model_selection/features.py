@@ -92,6 +92,7 @@ def warn_of_features(X: Any, labels: pd.DataFrame, queries: NDArray[Any]) -> Non
         features = X
     else:
         features = pd.DataFrame(np.asarray(X))
+    # A label that is the same in all rows equals constant features by chance.
     varied_aspects = [name for name in labels if labels[name].nunique() > 1]
     query_ids = _QueryIds(queries)
     for name, column in features.items():
@@ -108,7 +109,8 @@ def warn_of_features(X: Any, labels: pd.DataFrame, queries: NDArray[Any]) -> Non
         if not query_ids.are_told_apart_by(values):
             continue
         # A feature with a name that has one value per query is intended, unless it is the id.
-        if not have_names or name in RUN_QUERY_COLUMNS or query_ids.are_equal_to(values):
+        has_id_name = name in RUN_QUERY_COLUMNS
+        if not have_names or has_id_name or query_ids.are_equal_to(values):
             warn(
                 f"the column {name} of X looks like the query id, and is learnt as a feature "
                 "(it has one value per query, and all differ): drop it from X"

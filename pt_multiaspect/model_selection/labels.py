@@ -164,13 +164,7 @@ def aggregate_labels(
     labels, params = _learner_labels(gain, form)
     if not is_qrels:
         return Labels(labels, params)
-    query_of_pair = judgments.qids[judgments.pool_query]
-    columns = {
-        "qid": judgments.row_values(query_of_pair),
-        "docno": judgments.row_values(judgments.docnos),
-        "label": labels,
-    }
-    values = pd.DataFrame(columns)
+    values = _label_rows(judgments, labels)
     if frame is not None:
         values.index = frame.index
     return Labels(values, params)
@@ -223,6 +217,17 @@ def _is_record_iterable(y: object) -> bool:
     return hasattr(y, "__next__")  # as only iterators do
 
 
+def _label_rows(judgments: Judgments, labels: NDArray[Any]) -> pd.DataFrame:
+    """Return qid, docno and label of each row of qrels; `labels` are in the order of the rows."""
+    query_of_pair = judgments.qids[judgments.pool_query]
+    columns = {
+        "qid": judgments.row_values(query_of_pair),
+        "docno": judgments.row_values(judgments.docnos),
+        "label": labels,
+    }
+    return pd.DataFrame(columns)
+
+
 def _learner_labels(gain: Floats, form: str | None) -> tuple[NDArray[Any], dict[str, Any]]:
     """Return gains as the labels of a learner, and its parameters.
 
@@ -255,18 +260,26 @@ def gain_levels(gain: Floats, max_levels: int | None = None) -> tuple[Ints, list
     if max_levels is None or len(distinct) <= max_levels:
         level = np.searchsorted(distinct, gain)
         return level, distinct.tolist()
-    # Interval 0 is for the gain 0 alone, the others divide the gains above.
-    n_intervals = max_levels - 1
-    interval = np.ceil(gain / gain.max() * n_intervals).astype(np.intp)
-    # Intervals without documents are no levels, but 0 is one in any case: it is appended, and left
-    # out again.
-    _, level = np.unique(np.append(interval, 0), return_inverse=True)
-    level = level.ravel()[:-1]
+    level = _interval_levels(gain, n_intervals=max_levels - 1)
     total_gain = np.bincount(level, weights=gain)  # (n_levels,)
     n_documents = np.bincount(level)
     n_documents = np.maximum(n_documents, 1)  # level 0 may have none
     mean_gain = total_gain / n_documents
     return level, mean_gain.tolist()
+
+
+def _interval_levels(gain: Floats, n_intervals: int) -> Ints:
+    """Return the level of each gain: 0 for the gain 0, then one per interval that has documents.
+
+    The intervals divide the range from 0 to the maximum gain into equal widths.
+    """
+    # Rounded up, so that interval 0 has the gain 0 alone.
+    interval = np.ceil(gain / gain.max() * n_intervals).astype(np.intp)
+    # Levels number the intervals that occur. A further element makes sure that interval 0 does.
+    with_zero = np.append(interval, 0)
+    _, levels = np.unique(with_zero, return_inverse=True)
+    level: Ints = levels.ravel()[:-1]  # without the further element
+    return level
 
 
 # -- targets

@@ -72,9 +72,9 @@ class LibraryMetric:
         columns: Sequence[pd.DataFrame],
     ) -> None:
         self._library = library
-        # The sets have the same columns, so that the measure is the same on all; each is checked.
-        for rows in sets:
-            measure = evaluated.bind(rows)
+        # Each set is checked. They have the same columns, so that the measure is the same on all.
+        measures = [evaluated.bind(rows) for rows in sets]
+        measure = measures[-1]
         self._measure = measure
         self._source = evaluated.measure
         self._sets = list(sets)
@@ -213,19 +213,20 @@ class LibraryMetric:
         """
         labels = np.asarray(target, dtype=np.float32).tobytes()
         has_place = isinstance(target, np.ndarray) and not target.flags.owndata
+        place: int | None = None
         if has_place:
-            called_set = _CatBoostSet(target.ctypes.data, labels)
+            place = target.ctypes.data  # the address of its first element
         else:
-            called_set = _CatBoostSet(None, labels)
-            # The training set is not evaluated twice in a row: the second one is an evaluation set
-            # with the same labels, which gets the place 0.
-            is_like_training_set = self._positions.get(called_set) == 0
-            if is_like_training_set and self._previous == 0:
-                called_set = _CatBoostSet(0, labels)
-        if called_set not in self._positions:
-            self._positions[called_set] = len(self._positions)
-        self._previous = self._positions[called_set]
-        return self._previous
+            # The training set (position 0) is not evaluated twice in a row: the second call is of
+            # an evaluation set with the same labels, for which 0 stands as place.
+            known_position = self._positions.get(_CatBoostSet(None, labels))
+            if known_position == 0 and self._previous == 0:
+                place = 0
+        called_set = _CatBoostSet(place, labels)
+        # Sets are numbered in the order of their first calls.
+        position = self._positions.setdefault(called_set, len(self._positions))
+        self._previous = position
+        return position
 
     def is_max_optimal(self) -> bool:
         """Return whether higher values are better."""
@@ -236,18 +237,23 @@ class LibraryMetric:
         return error
 
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
-        """Return the value and weight for CatBoost, which evaluates the training set first (value 0)."""
-        (scores,) = approxes  # of several targets, of which there is one
+        """Return the value and weight for CatBoost.
+
+        The value of the training set, which CatBoost evaluates first, is not computed, but 0.
+        """
+        not_computed = (0.0, 1.0)
+        (scores,) = approxes  # one array per target, of which there is one
         is_first_call = not self._positions
         position = self._position(target)
-        if position == 0:
+        is_training_set = position == 0
+        if is_training_set:
             if not is_first_call:
                 self._check_catboost_sets()
-            return 0.0, 1.0
-        # A metric for one set may be evaluated on several.
+            return not_computed
+        # Evaluation sets have the positions from 1. Further sets are evaluated as the last one.
         index = min(position, len(self._sets)) - 1
         if len(scores) != len(self._sets[index]):
-            return 0.0, 1.0
+            return not_computed
         value = self._evaluate_rows(scores, target, None, index=index, position=position)
         return value, 1.0
 
@@ -370,12 +376,16 @@ class LibraryMetric:
         if sizes is None or len(sizes) == 0:
             return
         queries = rows.queries
-        is_first_row = np.append(True, queries[1:] != queries[:-1])
-        first_rows = np.flatnonzero(is_first_row)
-        expected_sizes = np.diff(np.append(first_rows, len(queries)))
+        differs_from_previous = queries[1:] != queries[:-1]
+        is_first_of_query = np.append(True, differs_from_previous)
+        first_rows = np.flatnonzero(is_first_of_query)
+        # A query ends where the next one begins, the last one at the end of the rows.
+        bounds = np.append(first_rows, len(queries))
+        expected_sizes = np.diff(bounds)
         group = _first_difference(expected_sizes, np.asarray(sizes))
         if group is None:
             return
+        # One of the two may have no such group, if it has fewer groups than the other.
         in_y = "no rows"
         if group < len(expected_sizes):
             query = queries[first_rows[group]]
@@ -405,6 +415,7 @@ class LibraryMetric:
             The library's labels.
         """
         queries = rows.queries
+        # Keyed by numbers, as a column may have any name, also that of the queries.
         keys: dict[int, NDArray[Any]] = {0: queries}
         for number, name in enumerate(columns, start=1):
             keys[number] = columns[name].to_numpy()
@@ -412,10 +423,10 @@ class LibraryMetric:
         kind = by_kind.ngroup().to_numpy()  # of each row: its query and labels in y
         _, first_of_kind = np.unique(kind, return_index=True)
         first_alike = first_of_kind[kind]  # for each row, the first one of its kind
-        wrong = np.flatnonzero(labels != labels[first_alike])
-        if len(wrong) == 0:
+        differing_rows = np.flatnonzero(labels != labels[first_alike])
+        if len(differing_rows) == 0:
             return
-        row = int(wrong[0])
+        row = int(differing_rows[0])
         other = int(first_alike[row])
         raise MultiAspectError(
             f"metric {self.name}: expected the labels of one validation set, made from y: rows "

@@ -157,13 +157,14 @@ def _is_rearranged(index: object, other: object) -> bool:
     """Return whether two pandas indexes have the same elements, with equal counts, in a different order."""
     if not isinstance(index, pd.Index) or not isinstance(other, pd.Index):
         return False
-    other = _reorder_levels(other, list(index.names))
+    # Levels are compared by name, so that those of `other` are put in the order of `index`.
+    reordered = _reorder_levels(other, list(index.names))
     n_elements = len(index)
-    have_same_shape = n_elements == len(other) and index.nlevels == other.nlevels
-    if not have_same_shape or n_elements == 0 or index.equals(other):
+    have_same_shape = n_elements == len(reordered) and index.nlevels == reordered.nlevels
+    if not have_same_shape or n_elements == 0 or index.equals(reordered):
         return False
     # Elements have the same code if they are equal, or if both are missing.
-    codes, _ = pd.factorize(index.append(other))
+    codes, _ = pd.factorize(index.append(reordered))
     index_codes = codes[:n_elements]
     other_codes = codes[n_elements:]
     if np.array_equal(index_codes, other_codes):
@@ -287,10 +288,11 @@ def _joined_columns(rows: object, columns: list[_DocumentColumn]) -> list[_Docum
         return []
     query_texts = _as_texts(queries)
     document_texts = _as_texts(documents)
-    examples = [str(column.documents[0]) for column in columns if len(column.documents)]
+    first_texts = [str(column.documents[0]) for column in columns if len(column.documents)]
     joined = []
     for separator in _SEPARATORS:
-        if any(separator in example for example in examples):
+        is_used = any(separator in text for text in first_texts)
+        if is_used:
             query_first = query_texts + separator + document_texts
             document_first = document_texts + separator + query_texts
             joined.append(_DocumentColumn(None, query_first))
@@ -316,11 +318,10 @@ def _document_columns(rows: object) -> list[_DocumentColumn]:
         labelled += rows.items()
     columns = []
     for label, values in labelled:
-        if not _is_document_label(label):
-            may_be_documents = label not in _QUERIES and are_texts(values)
-            if not may_be_documents:
-                continue
-        columns.append(_DocumentColumn(label, values.to_numpy()))
+        has_document_label = _is_document_label(label)
+        has_query_label = label in _QUERIES
+        if has_document_label or (not has_query_label and are_texts(values)):
+            columns.append(_DocumentColumn(label, values.to_numpy()))
     return columns
 
 

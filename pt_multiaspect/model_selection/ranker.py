@@ -230,15 +230,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         for name in list(params):
             if name.startswith(_TARGET_PREFIX):
                 target_params[name.removeprefix(_TARGET_PREFIX)] = params.pop(name)
-        # Searches set parameters of unfitted clones: each candidate would be scored by its own
-        # measure or, without measure=, its own target. To set the measure of the ranker itself is
-        # to choose that of `score`.
-        is_candidate = hasattr(self, "_is_clone") and not hasattr(self, "estimator_")
         sets_target = "target" in params or bool(target_params)
-        if "measure" in params and is_candidate:
-            self._searched = "measure"
-        elif sets_target and not hasattr(self, "_searched"):
-            self._searched = "target"
+        self._record_searched("measure" in params, sets_target)
         # The target is set first, as its parameters are those of the new one.
         if "target" in params:
             self.target = params.pop("target")
@@ -246,6 +239,20 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.target = with_params(self.target, target_params)
         super().set_params(**params)
         return self
+
+    def _record_searched(self, sets_measure: bool, sets_target: bool) -> None:
+        """Record in `_searched` if a search sets the measure or the target of its candidates.
+
+        Each candidate would be scored by its own measure or, without measure=, its own target, so
+        that `score` refuses.
+        """
+        # Searches set parameters of unfitted clones. To set the measure of any other ranker is to
+        # choose that of `score`.
+        is_candidate = hasattr(self, "_is_clone") and not hasattr(self, "estimator_")
+        if sets_measure and is_candidate:
+            self._searched = "measure"
+        elif sets_target and not hasattr(self, "_searched"):
+            self._searched = "target"
 
     def _evaluated_measure(self) -> EvaluatedMeasure | None:
         """Return the measure of evaluation, by default the target.
@@ -404,7 +411,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self._trained_queries = rows_per_query(train.names)
         self._columns = tuple(columns)
         n_queries = len(self._trained_queries)
-        if n_rows > 1 and n_queries == n_rows:
+        has_single_rows = n_queries == n_rows
+        if n_rows > 1 and has_single_rows:
             warn_once(
                 "fit: every query has one row, so there is nothing to rank. Pass as qid the query "
                 "of each row, not the number of the row",
@@ -556,7 +564,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         transformed = [first_steps.fit_transform(train_features, label)]
         for other_features in set_features:
             transformed.append(first_steps.transform(other_features))
-        # A part of a pipeline has a list of steps of its own, in which the fitted ones are.
+        # This part of the pipeline has a list of steps of its own, which fitting may replace: the
+        # fitted steps become those of the pipeline.
         self.estimator_.steps[:-1] = first_steps.steps
         return transformed
 
@@ -642,7 +651,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             evaluated = self._evaluated_measure()
             if evaluated is not None:
                 measure = evaluated.measure
-        searched = getattr(self, "_searched", None)
+        searched = getattr(self, "_searched", None)  # "measure", "target" or None
         # Candidates with different targets are scored by the same measure if it is given.
         if searched == "target" and self.measure is not None:
             searched = None

@@ -194,10 +194,11 @@ class Pool:
                 continue
             row = int(differing[0])
             label = spell(row_labels[row])
-            if self.position[row] < 0:
+            qrels_label = spell(qrels_labels[row])
+            is_judged = self.position[row] >= 0
+            judgment = f"label {qrels_label}"
+            if not is_judged:
                 judgment = "do not judge"
-            else:
-                judgment = f"label {spell(qrels_labels[row])}"
             pair = rows._pair_text(row)
             number = tally(len(differing), "row")
             raise MultiAspectError(

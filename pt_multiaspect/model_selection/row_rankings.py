@@ -123,10 +123,13 @@ class RowRankings(Rankings):
         n_ret = self.rows.n_ret  # (n_queries,)
         n_queries = len(n_ret)
         longest = int(n_ret.max(initial=0))
-        # A table is sorted faster than by two keys, unless most of it would be empty.
-        if n_queries * longest > 4 * n_rows:
+        # A table with one row per query is sorted faster than by two keys, unless most of its
+        # cells would be empty.
+        n_cells = n_queries * longest
+        is_mostly_empty = n_cells > 4 * n_rows
+        if is_mostly_empty:
             return np.lexsort((-scores, self.rows.pool_query))
-        # One row per query, whose empty cells at the end are infinite and stay there.
+        # Empty cells, at the ends of the rows, are infinite: sorting leaves them there.
         table = np.full((n_queries, longest), np.inf)
         is_filled = np.arange(longest) < n_ret[:, None]
         table[is_filled] = -scores
@@ -183,10 +186,13 @@ class RowRankings(Rankings):
         It is the value if tied rows have the mean of their gains.
         """
         group = self._tie_groups  # of each ranked row
-        # The gain of unjudged documents is the last one, at position -1.
         judged_gain = np.asarray(form.gain, dtype=np.float64)
-        gain = np.append(judged_gain, form.unjudged)[self._judged_rows]
-        mean_gain = np.bincount(group, weights=gain) / np.bincount(group)
+        # Unjudged documents have the position -1, that of the last element.
+        gain_by_position = np.append(judged_gain, form.unjudged)
+        gain = gain_by_position[self._judged_rows]  # of each ranked row
+        total_gain = np.bincount(group, weights=gain)
+        n_tied = np.bincount(group)
+        mean_gain = total_gain / n_tied  # (n_groups,)
         row_gain = np.empty(len(gain))
         row_gain[self._ranked_rows] = mean_gain[group]
         expected_form = replace(form, gain=row_gain, unjudged=0.0)
@@ -207,12 +213,16 @@ def _shuffled_order(keys: Words, group: Ints) -> Ints:
         The group of each tied row, non-decreasing.
     """
     by_key = _order_within(group, keys)
-    keys = keys[by_key]
-    # Rows of equal keys would be neighbours: they are numbered, and shuffled by key and number.
-    differs_from_previous = (keys[1:] != keys[:-1]) | (group[1:] != group[:-1])
-    key_group = np.cumsum(np.append(False, differs_from_previous))
-    number = positions(key_group).astype(np.uint64)
-    shuffled = _order_within(group, mix_bits(keys + number))
+    sorted_keys = keys[by_key]
+    # Rows with equal keys would stay neighbours. They are numbered within their group, and all
+    # rows are sorted again by another random number, which depends on the key and that number.
+    has_other_key = sorted_keys[1:] != sorted_keys[:-1]
+    has_other_group = group[1:] != group[:-1]
+    starts_run = np.append(False, has_other_key | has_other_group)
+    run_of_equal_keys = np.cumsum(starts_run)
+    number_in_run = positions(run_of_equal_keys).astype(np.uint64)
+    second_keys = mix_bits(sorted_keys + number_in_run)
+    shuffled = _order_within(group, second_keys)
     order: Ints = by_key[shuffled]
     return order
 

@@ -146,16 +146,13 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         cluster_of_row = clusters.cluster[query]
         rng = np.random.default_rng(self.random_state)
         for fold in repeated_folds(len(clusters), self.n_splits, self.n_repeats, rng):
+            # A fold has the numbers of the clusters whose rows are tested.
             is_test = np.isin(cluster_of_row, fold)
             train = np.flatnonzero(~is_test)
+            test = np.flatnonzero(is_test)
             if self.shuffle_rows:
-                # Random rows, sorted by random numbers of their queries, so that the rows of a
-                # query stay contiguous.
-                number_of_query = rng.permutation(len(distinct))
-                train = rng.permutation(train)
-                by_query = np.argsort(number_of_query[query[train]], kind="stable")
-                train = train[by_query]
-            yield train, np.flatnonzero(is_test)
+                train = _shuffle_by_query(train, query, len(distinct), rng)
+            yield train, test
 
     def _clusters(self, queries: Objects, y: object, X: object) -> Clusters:
         """Return the clusters of the distinct queries, in the order of their first rows.
@@ -172,6 +169,19 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
                 rows[self.cluster] = column
         cluster_of_query = read_clusters(self.cluster, rows.drop_duplicates())
         return clusters_of_topics(cluster_of_query, distinct)
+
+
+def _shuffle_by_query(rows: Ints, query: Ints, n_queries: int, rng: np.random.Generator) -> Ints:
+    """Return rows in a random order of queries, in which the rows of a query stay contiguous.
+
+    `query` has the number of the query of each row of the data, from 0 to `n_queries` - 1.
+    """
+    random_number = rng.permutation(n_queries)  # of each query
+    shuffled = rng.permutation(rows)
+    number_of_row = random_number[query[shuffled]]
+    by_query = np.argsort(number_of_row, kind="stable")
+    in_order: Ints = shuffled[by_query]
+    return in_order
 
 
 def paired_interval(
@@ -300,11 +310,9 @@ def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataF
             "expected a fitted search, its cv_results_, or a data frame, got "
             f"{type(results).__name__}"
         )
-    # The columns of scores by name of the metric: of a search, those with mean scores.
-    columns = {}
-    for column in results:
-        if str(column).startswith(_MEAN):
-            columns[str(column).removeprefix(_MEAN)] = column
+    # The columns of scores by name of the metric: of a search, those with mean scores, of other
+    # frames, those that `metrics` names.
+    columns = _columns_of_means(results)
     is_search = bool(columns)
     if not is_search:
         columns = {str(column): column for column in results}
@@ -327,6 +335,17 @@ def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataF
     _refuse_lower_is_better(scores)
     params = pd.DataFrame(results).drop(columns=[columns[name] for name in names])
     return params, scores.set_axis(params.index)
+
+
+def _columns_of_means(results: Iterable[Any]) -> dict[str, Any]:
+    """Return the columns of mean scores of a search by metric; empty for frames of other origin."""
+    columns = {}
+    for column in results:
+        name = str(column)
+        if name.startswith(_MEAN):
+            metric = name.removeprefix(_MEAN)
+            columns[metric] = column
+    return columns
 
 
 def _metric_names(metrics: object, columns: Mapping[str, Any]) -> list[str]:

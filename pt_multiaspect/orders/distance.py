@@ -213,9 +213,16 @@ class DistanceOrder(TupleOrder):
     def _class_keys(self) -> NDArray[Any]:
         """The key of each class, from the class of the best tuple to the farthest."""
         if self._function is not None:
-            keys_of_all_tuples = self._keys(self._all_tuples())
-            return self._distinct_keys(keys_of_all_tuples)
-        # Parts are combined aspect by aspect, since there may be too many tuples to list.
+            possible_keys = self._keys(self._all_tuples())
+        else:
+            possible_keys = self._combined_keys()
+        return self._distinct_keys(possible_keys)
+
+    def _combined_keys(self) -> NDArray[Any]:
+        """Return the keys of all tuples for a Minkowski distance, in any order and with repetitions.
+
+        Parts are combined aspect by aspect, since there may be too many tuples to list.
+        """
         parts = list(self._parts)
         dtype = parts[0].dtype
         worst_key = np.array([self._worst_key], dtype=dtype)
@@ -232,8 +239,7 @@ class DistanceOrder(TupleOrder):
             keys = np.zeros(1, dtype=dtype)
             for aspect_parts in parts:
                 keys = self._distinct_sums(keys, np.unique(aspect_parts))
-        keys = np.append(keys, worst_key)
-        return self._distinct_keys(keys)
+        return np.append(keys, worst_key)
 
     @property
     def n_classes(self) -> int:

@@ -166,10 +166,12 @@ def distance_table(
     gaps_of_tuples = np.stack(list(map(np.ravel, grid)), axis=1)  # (n_tuples, n_aspects)
     distances = _compute_distances(function, name, gaps_of_tuples)
     table = distances.reshape(n_grades)
+    highest = distances.max()
     for aspect in range(len(names)):
+        # From each grade of the aspect to the next higher one, with the other grades unchanged.
         differences = np.diff(table, axis=aspect)
         # A higher grade has a smaller gap, so distances must not increase along the grades.
-        increases = np.argwhere(differences > TOLERANCE * distances.max())
+        increases = np.argwhere(differences > TOLERANCE * highest)
         if len(increases):
             lower_tuple = increases[0].tolist()
             higher_tuple = lower_tuple.copy()

@@ -157,31 +157,43 @@ def _draw_cells(ax: Axes, values: Floats, shades: Floats) -> None:
     for row, column in np.argwhere(~has_shade).tolist():
         lower_left = (column - 0.5, row - 0.5)
         ax.add_patch(unit_square("", at=lower_left, **_HATCHED))
-    texts = []
-    for values_of_row in values.tolist():
-        texts.append([spell(round(value, 2)) for value in values_of_row])
-    n_rows, n_ranks = shades.shape
-    longest = 0
-    for texts_of_row in texts:
-        longest = max(longest, *map(len, texts_of_row))
-    if n_ranks <= _MOST_LABELS and longest <= 4:
-        colours = style.colours_of("cividis", np.nan_to_num(shades))
-        for row, column in np.argwhere(has_shade).tolist():
-            ax.text(
-                column,
-                row,
-                texts[row][column],
-                ha="center",
-                va="center",
-                fontsize=style.SMALL,
-                color=style.text_colour(colours[row, column]),
-            )
+    _write_values(ax, values, shades)
     # White lines between the cells.
+    n_rows, n_ranks = shades.shape
     ax.set_xticks(np.arange(0.5, n_ranks - 1), minor=True)
     ax.set_yticks(np.arange(0.5, n_rows - 1), minor=True)
     ax.grid(which="minor", color="white", lw=1.2)
     ax.tick_params(which="both", length=0)
     ax.spines[:].set_visible(False)
+
+
+def _write_values(ax: Axes, values: Floats, shades: Floats) -> None:
+    """Write the values into the cells that have a shade, if there is space for all.
+
+    The parameters are those of `_draw_cells`.
+    """
+    texts = []
+    for values_of_row in values.tolist():
+        texts.append([spell(round(value, 2)) for value in values_of_row])
+    longest = 0
+    for texts_of_row in texts:
+        longest = max(longest, *map(len, texts_of_row))
+    n_ranks = shades.shape[1]
+    has_space = n_ranks <= _MOST_LABELS and longest <= 4
+    if not has_space:
+        return
+    has_shade = ~np.isnan(shades)
+    colours = style.colours_of("cividis", np.nan_to_num(shades))
+    for row, column in np.argwhere(has_shade).tolist():
+        ax.text(
+            column,
+            row,
+            texts[row][column],
+            ha="center",
+            va="center",
+            fontsize=style.SMALL,
+            color=style.text_colour(colours[row, column]),
+        )
 
 
 def _draw_contributions(ax: Axes, explained: Explanation, n_ranks: int) -> None:

@@ -376,22 +376,28 @@ def systems(
     if len(others):
         _draw_background(ax, means[others], "other systems")
     _name_axes(ax, read)
-    title = f"{_tau_text(tau)} ({len(means)} systems, {read.n_topics} topics"
+    content = f"{len(means)} systems, {read.n_topics} topics"
     ax.margins(0.1)
-    ax.set_title(f"{title})", fontsize="medium")
+    ax.set_title(f"{_tau_text(tau)} ({content})", fontsize="medium")
     if named or baselines:
         add_legend_above(ax)
     if named:
-        names = style.distinct_texts([str(read.names[row]) for row in named], 26)
-        texts = {}
-        for row, name in zip(named, names, strict=True):
-            move = _move_text(moves[row])
-            texts[row] = f"{name} {move}"
+        texts = _texts_of_systems(read, named, moves)
         n_omitted = annotate(ax, means, texts, colours)
         if n_omitted:
             omitted = number_of(n_omitted, "name")
-            ax.title.set_text(f"{title}, {omitted} omitted)")
+            ax.title.set_text(f"{_tau_text(tau)} ({content}, {omitted} omitted)")
     return ax
+
+
+def _texts_of_systems(read: _Systems, rows: Sequence[int], moves: Floats) -> dict[int, str]:
+    """Return the name of each system to label and how many ranks it moves, by row."""
+    names = style.distinct_texts([str(read.names[row]) for row in rows], 26)
+    texts = {}
+    for row, name in zip(rows, names, strict=True):
+        move = _move_text(moves[row])
+        texts[row] = f"{name} {move}"
+    return texts
 
 
 class _Systems(NamedTuple):

@@ -374,11 +374,12 @@ def _names_of_pairs(pairs: pd.DataFrame, room: float) -> list[tuple[str, str]]:
     runs = pairs[["a", "b"]].to_numpy()
     names = list(map(str, pd.unique(runs.ravel())))
     shortest = 16
+    # Names are shortened to one character less each time, until the pairs fit.
     width = max(shortest, *map(len, names))
     while True:
         shortened = dict(zip(names, style.distinct_texts(names, width), strict=True))
         names_of_pairs = []
-        longest = 0
+        longest = 0  # number of characters of both names together
         for a, b in runs:
             first = shortened[str(a)]
             second = shortened[str(b)]

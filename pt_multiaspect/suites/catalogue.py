@@ -214,13 +214,18 @@ def suite(
         for label, measure in parse_all(texts_by_label).items():
             parsed[label] = measure(aspects=declared)
         columns = {aspect: f"as declared: {scale!r}" for aspect, scale in declared.items()}
+    return Suite(name, entry["title"], parsed, columns, **_texts_of_entry(entry))
+
+
+def _texts_of_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the optional texts of an entry of the catalogue, as arguments of `Suite`."""
     texts: dict[str, Any] = {}
     for key in ("average_over", "about_topics"):
         if key in entry:
             texts[key] = entry[key]
     for key in ("notes", "sources"):
         texts[key] = tuple(entry.get(key, ()))
-    return Suite(name, entry["title"], parsed, columns, **texts)
+    return texts
 
 
 def _texts_of_aspects(measures: Mapping[str, str], aspects: Aspects) -> dict[str, str]:
