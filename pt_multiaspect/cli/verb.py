@@ -179,7 +179,7 @@ def _qrels_and_runs(
     if runs is None or not arguments:
         raise missing_qrels
     if runs.required and len(arguments) == 1:
-        # The only argument may be either.
+        # The only argument may be a run, so that the qrels are missing, or the qrels.
         if _may_be_run(arguments[0]):
             raise missing_qrels
         raise click.MissingParameter(ctx=context, param=runs)

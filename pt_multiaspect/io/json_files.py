@@ -151,7 +151,7 @@ def json_table(name: str, content: Any, what: str = "score") -> Run:
     if not docnos:
         raise MultiAspectError(f"{name}: expected {form} with at least one document, got none")
     query = np.repeat(np.arange(len(qids)), n_documents)  # one per document
-    values = _finite_numbers(numbers)
+    values = _finite_numbers(numbers)  # None if one of them is no finite number
     if values is None:
         row = _first_not_finite(numbers)
         got = shown(numbers[row])
@@ -160,8 +160,9 @@ def json_table(name: str, content: Any, what: str = "score") -> Run:
             f"{name}: expected a finite number as {what}, got {got} (query "
             f"{qid}, document {docnos[row]})"
         )
+    # Both statements encode ids, which fails for lone surrogates.
     with refuse_surrogates(name):
-        "\0".join(qids).encode()  # lone surrogates cannot be encoded
+        "\0".join(qids).encode()
         docno_texts = Texts.from_strings(np.array(docnos, dtype=object))
     return Run(np.array(qids, dtype=object), query, docno_texts, values)
 
@@ -562,7 +563,7 @@ def _id_as_text(value: object) -> str:
 def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
     """Warn if queries of MTEB retrieve their own id, or most queries of a run rank it first."""
     qid_of_row = Texts.from_strings(run.qids).take(run.query)
-    is_own = qid_of_row.equals(run.docnos)
+    is_own = qid_of_row.equals(run.docnos)  # one element per row: whether docno and qid are equal
     if not is_own.any():
         return
     if not is_mteb:

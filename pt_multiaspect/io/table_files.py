@@ -184,6 +184,7 @@ def labels_of_table(
             rows[column] = _read_finite_labels(name, frame[source], rows)
         else:
             rows[column] = frame[source].to_numpy()  # texts, such as names of grades
+    # Columns of subtopics are part of the key of a judgment if they have several values.
     key = ["qid", "docno"]
     for column in columns.SUBTOPIC_COLUMNS:
         if column not in frame.columns:
@@ -284,13 +285,15 @@ def _column_of_aspect(name: str, frame: pd.DataFrame, aspect: str, is_alone: boo
     """
     if aspect in frame.columns:
         return aspect
+    # The columns that the file has of those that may hold the labels under another name.
     usual: list[str] = []
     if is_alone or aspect in ("label", "relevance"):
         usual = [column for column in ("label", "relevance") if column in frame.columns]
     if len(usual) == 1:
         return usual[0]
+    is_ambiguous = len(usual) > 1
     hint = ""
-    if usual:
+    if is_ambiguous:
         got = choices(usual)
     else:
         got = choices(frame.columns)

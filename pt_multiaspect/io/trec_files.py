@@ -800,6 +800,7 @@ def _qrels_remedy(fields: Sequence[bytes]) -> str:
     """Return the remedy for a line of qrels with a wrong number of fields, if one is known."""
     if len(fields) == 1:
         return ""
+    # The line is compared with the formats as they would be if a field were missing.
     query, second, *others = fields
     with_iteration = [query, b"0", second, *others]
     if len(fields) == 3 and is_line(with_iteration, _QRELS):
@@ -1009,10 +1010,11 @@ def _join(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     columns: dict[str, Floats] = {}
     start = 0
     for frame in frames:
+        # The row of the result for each row of this frame.
         end = start + len(frame)
         rows_of_frame = joined_rows[start:end]
         start = end
-        for column in frame.columns[2:]:
+        for column in frame.columns[2:]:  # after qid and docno
             labels = np.full(len(distinct_pairs), np.nan)
             labels[rows_of_frame] = frame[column].to_numpy()
             columns[column] = labels

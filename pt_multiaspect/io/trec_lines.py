@@ -269,10 +269,12 @@ class _Lines:
         n_fields = len(self.layout.fields)
         if len(ends) % n_fields != 0:
             raise _Unreadable
-        # A field is empty if a mark is the first byte, or follows another mark directly.
+        # A field is empty if a mark is the first byte, or follows another mark directly. The
+        # initial distance of 2 is for a single mark.
         begins_with_mark = ends[0] == 0
         distances = ends[1:] - ends[:-1]
-        if begins_with_mark or distances.min(initial=2) == 1:
+        has_adjacent_marks = distances.min(initial=2) == 1
+        if begins_with_mark or has_adjacent_marks:
             raise _Unreadable
         # With one row per line, newlines are in the last column and nowhere else.
         marks_of_lines = marks.reshape(-1, n_fields)
@@ -409,6 +411,7 @@ class _Column:
             starts = ends[:, self._position - 1] + 1
         sizes = ends[:, self._position] - starts
         if self._only_changes:
+            # The lines whose field differs from that of the line before.
             changes = Texts.from_bytes(data, starts, sizes).heads()
             self._line_numbers.append(self._n_lines + changes)
             starts = starts[changes]
@@ -572,8 +575,9 @@ def _has_more_labels(fields: Sequence[bytes], layout: LineFormat) -> bool:
 
     A run has scores and a tag instead.
     """
-    last = len(layout.fields) - 1  # the position of the label
-    labels = fields[last:]
+    # The label is the last field of the format: further fields would be further labels.
+    position_of_label = len(layout.fields) - 1
+    labels = fields[position_of_label:]
     is_run = fields[1].upper() == b"Q0"
     if len(labels) < 2 or is_run:
         return False

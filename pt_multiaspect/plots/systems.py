@@ -376,9 +376,10 @@ def systems(
     if len(others):
         _draw_background(ax, means[others], "other systems")
     _name_axes(ax, read)
-    content = f"{len(means)} systems, {read.n_topics} topics"
+    tau_text = _tau_text(tau)
+    sizes = f"{len(means)} systems, {read.n_topics} topics"
     ax.margins(0.1)
-    ax.set_title(f"{_tau_text(tau)} ({content})", fontsize="medium")
+    ax.set_title(f"{tau_text} ({sizes})", fontsize="medium")
     if named or baselines:
         add_legend_above(ax)
     if named:
@@ -386,7 +387,7 @@ def systems(
         n_omitted = annotate(ax, means, texts, colours)
         if n_omitted:
             omitted = number_of(n_omitted, "name")
-            ax.title.set_text(f"{_tau_text(tau)} ({content}, {omitted} omitted)")
+            ax.title.set_text(f"{tau_text} ({sizes}, {omitted} omitted)")
     return ax
 
 
