@@ -75,17 +75,21 @@ def evaluate_by_judge(
     if len(judged.judges) < 2:
         raise MultiAspectError(f"expected at least two judges, got {choices(judged.judges)}")
     _check_overlap(judged)
+
     check_all_topics(measure, "judges disagree on the topics with a positive document")
     with_scales = with_aspects(parse_all(measure), judged.aspects, list(judged.aspects))
     (measure_with_scales,) = with_scales.values()
     evaluated = as_measure(measure_with_scales)
+
     named = named_runs(runs)
     refuse_single(named, "runs")
+    # The runs are joined once, with all documents that any judge labelled.
     medians = _medians(judged)
     judgments = Judgments(judged.to_wide(medians))
     qids = judgments.qids.tolist()
     refuse_single(qids, "topics")
     rankings = [join(name, run, judgments) for name, run in named.items()]
+
     values = _values_by_judge(evaluated, judged, medians, judgments, rankings)
     criteria = _criteria_read(evaluated, judgments)
     n_labelled, n_documents = _count_documents(judged, criteria)
@@ -146,14 +150,18 @@ def _medians(judged: LongJudgments) -> Labels:
 
 
 def _combine_labels(judged: LongJudgments, rows: Ints, otherwise: Labels) -> Labels:
-    """Return the medians of the labels in some rows; other documents have those of `otherwise`."""
+    """Return the median label of each document by criterion, from some rows of the judgments.
+
+    Documents without a label in these rows have that of `otherwise`.
+    """
     result = {}
     for criterion, (name, aspect) in enumerate(judged.aspects.items()):
         has_criterion = judged.criterion[rows] == criterion
-        own_rows = rows[has_criterion]
-        pair = judged.pair[own_rows]
-        grade = judged.grade[own_rows]
-        grade_index = judged.combine_labels(pair, grade, "median")
+        rows_of_criterion = rows[has_criterion]
+        document = judged.pair[rows_of_criterion]
+        grade = judged.grade[rows_of_criterion]
+        # One per document: the index of a grade, or -1 if no row has a label of it.
+        grade_index = judged.combine_labels(document, grade, "median")
         has_no_label = grade_index < 0
         medians = aspect.scale.grades[grade_index]
         result[name] = np.where(has_no_label, otherwise[name], medians)

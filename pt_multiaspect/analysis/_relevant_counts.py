@@ -42,25 +42,30 @@ def extremes_by_number(base: Counting, documents: RetrievedDocuments) -> tuple[f
     """
     n_open_hits = int(documents.is_open.sum())
     n_open = n_open_hits + documents.n_open_others
-    # Of each retrieved document: how many open ones are above it (used for open ones only).
-    n_open_above = np.cumsum(documents.is_open) - 1
+    # The position of each open document among the open ones: 0 for the first of the ranking.
+    open_position = np.cumsum(documents.is_open) - 1
     low = np.inf
     high = -np.inf
     n_retrieved = len(documents.is_open)
     for part in slices(n_open + 1, 2 * n_retrieved, _BATCH):
         number = np.arange(part.start, part.stop)  # of relevant documents among the open ones
-        n_others_lowest = np.minimum(number, documents.n_open_others)
-        n_last = number - n_others_lowest
+
+        # Lowest value: they are not retrieved, or else the last ones of the ranking.
+        n_not_retrieved_lowest = np.minimum(number, documents.n_open_others)
+        n_last = number - n_not_retrieved_lowest
+        is_last = open_position >= (n_open_hits - n_last)[:, None]  # numbers × documents
+
+        # Highest value: they are the first ones of the ranking, or else not retrieved.
         n_first = np.minimum(number, n_open_hits)
-        n_others_highest = number - n_first
-        # numbers × documents
-        is_last = n_open_above >= (n_open_hits - n_last)[:, None]
-        is_first = n_open_above < n_first[:, None]
+        n_not_retrieved_highest = number - n_first
+        is_first = open_position < n_first[:, None]  # numbers × documents
+
         # Evaluate a copy of the topic for the lowest and for the highest value of each number.
         is_chosen = np.concatenate([is_last, is_first])
+        # Retrieved documents that are not open are relevant in any case.
         is_relevant = is_chosen | ~documents.is_open
-        n_open_others = np.append(n_others_lowest, n_others_highest)
-        n_others = n_open_others + documents.n_relevant_others
+        n_not_retrieved = np.append(n_not_retrieved_lowest, n_not_retrieved_highest)
+        n_others = n_not_retrieved + documents.n_relevant_others
         values = _evaluate_copies(base, documents, is_relevant, n_others)
         low = min(low, values.min())
         high = max(high, values.max())
@@ -84,7 +89,7 @@ def _evaluate_copies(
         The number of relevant documents that are not retrieved.
     """
     n_copies = len(is_relevant)
-    n_relevant = is_relevant.sum(axis=1) + n_others
+    n_relevant = is_relevant.sum(axis=1) + n_others  # before the cutoff leaves any out
     rank = documents.rank
     n_ret = documents.n_ret
     if base.depth is not None:
@@ -92,7 +97,9 @@ def _evaluate_copies(
         rank = rank[is_above_cutoff]
         is_relevant = is_relevant[:, is_above_cutoff]
         n_ret = min(n_ret, base.depth)
-    # The base depends on the relevant documents alone, each copy being a query.
+
+    # Each copy is a query whose ranking and judgments contain the relevant documents alone, on
+    # which the base depends.
     copy, column = np.nonzero(is_relevant)
     n_hits = len(copy)
     row = np.arange(n_hits)

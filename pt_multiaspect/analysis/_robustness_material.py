@@ -73,26 +73,35 @@ def material_of_values(values: Any, measure: Any, variants: Any, cluster: Cluste
         chosen = [str(label) for label in first_measures]
     _, given = select_measures(perquery, chosen)
     label = _only_label(find_labels(perquery, chosen))
+
+    # A mapping of variants says which measures their labels refer to.
     declared: dict[str, Any] = {}
     if isinstance(variants, Mapping):
         _, declared = select_measures(perquery, variants)
     # What a user gives precedes the record of the frame.
     known = {**measures_by_label(perquery), **declared, **given}
     _check_mean(label, known[label])
-    if variants is None:
-        variants = []
-    elif isinstance(variants, str):
-        variants = [variants]
-    labels_of_variants = find_labels(perquery, variants)
+
+    labels_of_variants = _labels_of_variants(perquery, variants)
     refuse_unknown(labels_of_variants, known, "measures of the frame", "variants")
+    other_labels = [variant for variant in labels_of_variants if variant != label]
     return _read_material(
         perquery,
         cluster,
         known,
         label,
         aspects=_labels_of_aspects(known, label),
-        variants=[variant for variant in labels_of_variants if variant != label],
+        variants=other_labels,
     )
+
+
+def _labels_of_variants(perquery: pd.DataFrame, variants: Any) -> list[str]:
+    """Return the labels that variants have in a frame: of none, of one, or of several."""
+    if variants is None:
+        variants = []
+    elif isinstance(variants, str):
+        variants = [variants]
+    return find_labels(perquery, variants)
 
 
 def _as_list(measure: Any) -> Any:
@@ -127,30 +136,30 @@ def material_of_runs(
     given_runs = NamedRuns.read(runs, topics, progress=False)
     judgments = select_topics(Judgments.of(qrels), given_runs.topics)
     named = {name: read_if_file(as_repeatable(run)) for name, run in given_runs}
-    default = default_measures(judgments.label_names)
-    if measure is None:
-        first_default = next(iter(default))
-        given = {first_default: default[first_default]}
-    else:
-        given = parse_all(measure)
+
+    given = _given_or_first_default(measure, judgments)
     given_label = _only_label(list(given))
     examined = given[given_label]
     _check_mean(given_label, examined)
     names = _evaluated_aspects(examined, judgments)
     measure_of_aspect = _measures_of_aspects(examined, judgments, names)
+
     if variants is None:
         all_variants = one_choice_variants(examined, names)
     else:
         all_variants = parse_all(variants)
     others = {key: variant for key, variant in all_variants.items() if variant != examined}
+
     # The measure is printed by its short name, if no variant has this name.
     label = short_label(given_label, examined)
     if label in others:
         label = given_label
-    label_of_aspect = {name: str(part) for name, part in measure_of_aspect.items()}
+
     measures = {label: examined}
-    for name, part in measure_of_aspect.items():
-        measures[label_of_aspect[name]] = part
+    label_of_aspect = {}
+    for name, measure_on_aspect in measure_of_aspect.items():
+        label_of_aspect[name] = str(measure_on_aspect)
+        measures[label_of_aspect[name]] = measure_on_aspect
     measures.update(others)
     perquery = evaluate(named, judgments, measures, progress=False)
     return _read_material(
@@ -163,6 +172,15 @@ def material_of_runs(
         runs=named,
         qrels=judgments,
     )
+
+
+def _given_or_first_default(measure: Any, judgments: Judgments) -> dict[str, Any]:
+    """Return the given measure by its label; if None, the first default one of the judgments."""
+    default = default_measures(judgments.label_names)
+    if measure is not None:
+        return parse_all(measure)
+    first_label = next(iter(default))
+    return {first_label: default[first_label]}
 
 
 def _read_material(

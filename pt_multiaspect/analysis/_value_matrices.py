@@ -99,6 +99,8 @@ def matrix(
     if least > 1:
         refuse_single(names, "systems")
         refuse_single(qids, "topics")
+
+    # Each row of the frame is a value of one cell of systems × topics × measures.
     shape = (len(names), len(qids), len(measures))
     n_cells = int(np.prod(shape))
     cell_of_row = np.ravel_multi_index((system, topic, measure), shape)
@@ -109,6 +111,7 @@ def matrix(
     array = cells.reshape(shape)
     if as_given:
         return array, names, qids, measures
+
     system_order = _order_as_text(names)
     topic_order = _order_as_text(qids)
     sorted_array = array[np.ix_(system_order, topic_order)]

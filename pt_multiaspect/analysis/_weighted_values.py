@@ -234,25 +234,21 @@ def combine_aspects(
         The parameters of `weightings`.
     """
     weightings = _sample_weightings(mean, aspects, at_least, seed)
+    sampled: Floats | None = None
+    at_corners: Floats | None = None
     if has_linear_weights(mean):
-        # The mean of each weighting follows from those of the aspects: none is computed here.
-        declared = values @ weightings.declared
-        return WeightedValues(
-            names=names,
-            aspects=aspects,
-            weights=weightings.declared,
-            least=weightings.least,
-            points=weightings.sampled,
-            declared=declared[:, :, None],
-            values=values,
-            sampled=None,
-            at_corners=None,
-        )
-    n_systems, n_topics, n_aspects = values.shape
-    by_aspect = np.moveaxis(values, 2, 0).reshape(n_aspects, -1)  # aspects × (systems × topics)
-    combined_values = [_combine(mean, by_aspect, weights) for weights in weightings.rows]
-    combined = np.stack(combined_values, axis=-1).reshape(n_systems, n_topics, -1)
-    declared, sampled, at_corners = weightings.split(combined)
+        # The mean of each weighting follows from those of the aspects: only that of the declared
+        # one is computed here.
+        weighted_sums = values @ weightings.declared
+        declared = weighted_sums[:, :, None]
+    else:
+        n_systems, n_topics, n_aspects = values.shape
+        # aspects × (systems × topics)
+        by_aspect = np.moveaxis(values, 2, 0).reshape(n_aspects, -1)
+        combined_values = [_combine(mean, by_aspect, weights) for weights in weightings.rows]
+        # systems × topics × weightings
+        combined = np.stack(combined_values, axis=-1).reshape(n_systems, n_topics, -1)
+        declared, sampled, at_corners = weightings.split(combined)
     return WeightedValues(
         names=names,
         aspects=aspects,

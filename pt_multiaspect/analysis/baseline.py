@@ -237,13 +237,13 @@ def compare_with_levels(
 ) -> pd.DataFrame:
     """Return the result of `compare_with_baseline` with the columns `_HOW`."""
     alpha = proportion("alpha")(alpha)
+    # Tukey's test corrects by itself: with it, the default correction is not one that was chosen.
     is_default_of_tukey = test == "tukey" and correction == "holm"
     if not is_default_of_tukey:
         check_correction(test, correction)
     perquery = read_long_frame(perquery)
-    if by is None:
-        groups = None
-    else:
+    groups = None
+    if by is not None:
         groups = read_topic_groups(by, perquery)
     clusters = read_clusters(cluster, perquery, groups)
     macro_mean = read_macro(macro, groups, clusters, measures_by_label(perquery), ("test", test))
@@ -258,14 +258,15 @@ def compare_with_levels(
         alpha=alpha,
         options={"test": test, "n_resamples": n_resamples, "alpha": alpha, "seed": seed},
     )
-    parts: list[pd.DataFrame] = []
-    if topics_differ(perquery):  # each measure is tested on its own
+
+    tables: list[pd.DataFrame] = []
+    if topics_differ(perquery):  # each measure is tested on its own topics
         for measure, rows in by_measure(perquery):
             with errors_of(measure):
-                parts += comparison.compare(rows)
+                tables += comparison.compare(rows)
     else:
-        parts = comparison.compare(perquery)
-    tests = pd.concat(parts, ignore_index=True)
+        tables = comparison.compare(perquery)
+    tests = pd.concat(tables, ignore_index=True)
     if groups is None:
         tests = tests.drop(columns="group")
     else:
@@ -305,15 +306,16 @@ class _Comparison:
     def compare(self, rows: pd.DataFrame) -> list[pd.DataFrame]:
         """Return the tests of measures with the same topics, by measure and group of topics."""
         values, names, qids, measures = matrix(rows)
-        in_order = rows["name"].unique().tolist()
-        pairs = pairs_of_runs(names, in_order, self.baseline)
+        names_in_order = rows["name"].unique().tolist()
+        pairs = pairs_of_runs(names, names_in_order, self.baseline)
+        # With several baselines, a pair may be there in both orders: it is tested once.
         once = _OncePairs(pairs)
         test_of_group = self._tests_by_group(values, qids)
         frames = []
-        for number, measure in enumerate(measures):
+        for column, measure in enumerate(measures):
             tests_of_group = {}
             for group, test_pairs in test_of_group.items():
-                tests_of_group[group] = test_pairs(number, once.low, once.high)
+                tests_of_group[group] = test_pairs(column, once.low, once.high)
             columns_of_group = self._columns_by_group(str(measure), once, tests_of_group)
             for group, statistics in columns_of_group.items():
                 columns = {
@@ -466,13 +468,19 @@ class _Margin:
         self, once: _OncePairs, tests_by_row: Sequence[PairTests]
     ) -> list[dict[str, Floats]]:
         """Return the ``p_not_worse p_equivalent margin_low margin_high`` of each pair, by group."""
-        # Whether "not worse" means that the tested difference is above −margin, or below the margin.
         is_in_tested_order = once.sign > 0
-        must_be_above = is_in_tested_order != self.lower_is_better
+        # "Not worse" means that the tested difference, of the pair in the order in which it was
+        # tested, is above −margin, or below the margin if either the pair is reversed or lower values
+        # are better. If both hold, it is above −margin again.
+        if self.lower_is_better:
+            must_be_above = ~is_in_tested_order
+        else:
+            must_be_above = is_in_tested_order
         levels_equivalent = []
         levels_not_worse = []
         for tests in tests_by_row:
-            above, below = tests.margin_levels(self.margin)
+            above, below = tests.margin_levels(self.margin)  # p of "above −margin", "below margin"
+            # Equivalent means both, so that the larger p counts.
             levels_equivalent.append(np.maximum(above, below))
             not_worse = np.where(must_be_above, above[once.pair], below[once.pair])
             levels_not_worse.append(not_worse)
@@ -533,12 +541,14 @@ class _OncePairs:
     """The distinct unordered pairs, which are tested once, and the statistics of all pairs."""
 
     def __init__(self, pairs: Pairs) -> None:
-        once, position = unordered_pairs(pairs)
+
+        # A pair and its reverse are the same distinct pair.
+        rows_of_distinct, distinct_of_pair = unordered_pairs(pairs)
         #: The distinct pairs: the lower and the higher row of their systems.
-        self.low = np.minimum(pairs.first, pairs.second)[once]
-        self.high = np.maximum(pairs.first, pairs.second)[once]
+        self.low = np.minimum(pairs.first, pairs.second)[rows_of_distinct]
+        self.high = np.maximum(pairs.first, pairs.second)[rows_of_distinct]
         #: The position of each given pair among the distinct ones.
-        self.pair = position
+        self.pair = distinct_of_pair
         #: Of each given pair: 1 if it is in the order in which it was tested, else −1.
         self.sign = np.where(pairs.first < pairs.second, 1.0, -1.0)
 

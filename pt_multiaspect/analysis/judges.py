@@ -222,8 +222,8 @@ class Agreement:
         """
         _import_krippendorff()  # before other errors
         used_grades, column = np.unique(grade, return_inverse=True)
-        pairs, document = np.unique(pair, return_inverse=True)
-        n_documents = len(pairs)
+        documents, row = np.unique(pair, return_inverse=True)
+        n_documents = len(documents)
         n_grades = len(used_grades)
         if n_documents * n_grades**2 > _LARGEST:
             raise MultiAspectError(
@@ -232,10 +232,10 @@ class Agreement:
             )
         if n_grades < 2:
             _warn_undefined(name, n_grades)
-        # Count the cells of documents × grades.
-        cell = document * n_grades + column
-        counts = np.bincount(cell, minlength=n_documents * n_grades)
-        counts = counts.reshape(n_documents, n_grades)
+        # Count the labels of each document by grade: documents × grades, numbered row by row.
+        cell_of_label = row * n_grades + column
+        counts_of_cells = np.bincount(cell_of_label, minlength=n_documents * n_grades)
+        counts = counts_of_cells.reshape(n_documents, n_grades)
         labels = grades[used_grades]
         alpha = _alpha(counts, labels, level)
         return cls(alpha, counts, labels, level)

@@ -309,8 +309,8 @@ def compare_completions(
     """
     clusters = check_clusters(clusters_of_topics(cluster_of_topic, judgments.qids))
     rankings = list(joined.values())
-    runs: list[pd.DataFrame] = []
-    compared: list[pd.DataFrame] = []
+    tables_of_runs: list[pd.DataFrame] = []
+    tables_of_pairs: list[pd.DataFrame] = []
     universes: list[pd.DataFrame] = []
     notes: list[str] = []
     for label, measure in by_label.items():
@@ -319,22 +319,25 @@ def compare_completions(
             search = _search(measure, judgments, rankings, pairs.first, pairs.second)
             _check_order(label, search)
             of_runs, of_pairs = search.compute()
-            expected, unfilled, note = _expected_or_note(label, search, model, n_samples, seed)
-            notes += note
+            expected, unfilled, notes_on_expected = _expected_or_note(
+                label, search, model, n_samples, seed
+            )
             completions = _Completions(label, search, values, of_runs, of_pairs, expected, unfilled)
-            frame_of_runs = _frame_of_runs(completions, pairs.names)
-            runs.append(frame_of_runs)
-            compared.append(_frame_of_pairs(completions, pairs, clusters))
+            table_of_runs = _frame_of_runs(completions, pairs.names)
+            tables_of_runs.append(table_of_runs)
+            tables_of_pairs.append(_frame_of_pairs(completions, pairs, clusters))
             universes.append(_frame_of_universe(completions))
+
+            notes += notes_on_expected
             if not clusters.are_single_topics:
                 note_on_clusters = clusters_note(values[:, :, None], pairs, clusters)
                 notes.append(f"p of {label}: {note_on_clusters}.")
             notes += _notes_on_intervals(completions)
-            notes += _notes_on_values(label, search, frame_of_runs)
+            notes += _notes_on_values(label, search, table_of_runs)
             notes += _note_of_single_run(completions, judgments, joined)
     return MissingLabels(
-        runs=pd.concat(runs, ignore_index=True),
-        pairs=pd.concat(compared, ignore_index=True),
+        runs=pd.concat(tables_of_runs, ignore_index=True),
+        pairs=pd.concat(tables_of_pairs, ignore_index=True),
         universe=pd.concat(universes, ignore_index=True),
         notes=notes,
     )
@@ -507,9 +510,11 @@ def _expected_values(
     n_missing = search.missing.sum(axis=1)
     if n_samples == 0:
         return np.full_like(values, np.nan), n_missing
+    # On other topics, values do not depend on missing labels.
     topics = np.flatnonzero(search.is_open)
     if len(topics) == 0:
         return values, n_missing
+
     if model is None:
         n_draws = n_samples
     else:
@@ -520,16 +525,17 @@ def _expected_values(
     missing_of_views = search.missing[search.is_read]
     missing_of_documents = search.missing[:, documents]
     total = np.zeros((len(values), len(topics)))
+    # The labels of all draws together would need too much memory.
     for part in slices(n_draws, len(documents), _BATCH):
         draws = np.arange(part.start, part.stop)
-        # draws × aspects × documents
+        # draws × aspects × documents: known labels, and those drawn in place of missing ones
         labels = np.repeat(search.lowest_labels[None, :, documents], len(draws), axis=0)
         drawn = draw_labels(model, search.universe, views, missing_of_views, seed, draws)
         labels[:, missing_of_documents] = drawn
         values_of_draws = search.values_of_copies(topics, labels)  # runs × draws × topics
         total += values_of_draws.sum(axis=1)
     values[:, topics] = total / n_draws
-    # A model lacks the same labels in all draws.
+    # All draws lack the same labels, those that a model lacks: the first draw tells.
     n_unfilled = np.isnan(labels[0]).sum(axis=1)
     return values, n_unfilled
 
@@ -606,30 +612,17 @@ def _frame_of_universe(completions: _Completions) -> pd.DataFrame:
 
 def _notes_on_intervals(completions: _Completions) -> list[str]:
     """Return notes on intervals that are unknown or not exact."""
-    label = completions.label
-    search = completions.search
-    has_unknown_end = np.isnan(completions.of_runs.ends[0]).any(axis=0)
+    has_unknown_end = np.isnan(completions.of_runs.ends[0]).any(axis=0)  # by topic
     unknown_topics = np.flatnonzero(has_unknown_end)
     if len(unknown_topics):
-        if search.measure.stated.label_terms is None:
-            reason = "how it depends on labels is not known"
-        else:
-            reason = (
-                "a missing label matters to several of its terms, or their extremes are unknown"
-            )
-        topics = number_of(len(unknown_topics), "topic")
-        example = search.universe.qids[unknown_topics[0]]
-        note = (
-            f"{label} has no interval: {reason}, and {topics}, such as {example}, have too many "
-            "completions to enumerate."
-        )
-        return [note]
+        return [_note_on_unknown_intervals(completions, unknown_topics)]
+    label = completions.label
     notes = []
     if not completions.of_runs.exact.all():
         notes.append(
             f"The intervals of {label} are bounds: the search for exact extremes was stopped."
         )
-    has_pairs = len(search.first) > 0
+    has_pairs = len(completions.search.first) > 0
     n_bounded = int((~completions.of_pairs.exact).sum())
     if has_pairs and n_bounded:
         topics = number_of(n_bounded, "topic")
@@ -638,6 +631,21 @@ def _notes_on_intervals(completions: _Completions) -> list[str]:
             "exact intervals may be narrower."
         )
     return notes
+
+
+def _note_on_unknown_intervals(completions: _Completions, unknown_topics: Ints) -> str:
+    """Return why a measure has no interval, given the positions of the topics without one."""
+    search = completions.search
+    if search.measure.stated.label_terms is None:
+        reason = "how it depends on labels is not known"
+    else:
+        reason = "a missing label matters to several of its terms, or their extremes are unknown"
+    topics = number_of(len(unknown_topics), "topic")
+    example = search.universe.qids[unknown_topics[0]]
+    return (
+        f"{completions.label} has no interval: {reason}, and {topics}, such as {example}, have too "
+        "many completions to enumerate."
+    )
 
 
 def _notes_on_values(label: str, search: LabelIntervals, runs: pd.DataFrame) -> list[str]:
@@ -680,25 +688,28 @@ def _note_of_single_run(
         return []
     is_new = matching_pairs(judgments, search.universe) < 0  # −1: not in the qrels
     n_new = int(is_new.sum())
-    n_alone = _n_retrieved_alone(search, is_new)
-    row = int(n_alone.argmax())
-    n_of_run = n_alone[row]
-    if n_of_run <= _ALONE * n_new:
+    n_alone_by_run = _n_retrieved_alone(search, is_new)
+    row = int(n_alone_by_run.argmax())
+    n_alone = n_alone_by_run[row]
+    retrieves_most_alone = n_alone > _ALONE * n_new
+    if not retrieves_most_alone:
         return []
+
     # Compare the intervals of the other runs with and without this run's documents.
     names = list(joined)
     run = names[row]
     others = [joined[name] for name in names if name != run]
     no_pairs = np.zeros(0, dtype=np.intp)
-    search_of_others = _search(search.measure, judgments, others, no_pairs, no_pairs)
-    intervals_without, _ = search_of_others.compute()
-    narrow = _mean_width(intervals_without.ends)
-    wide = _mean_width(np.delete(completions.of_runs.ends, row, axis=1))
+    search_without = _search(search.measure, judgments, others, no_pairs, no_pairs)
+    intervals_without, _ = search_without.compute()
+    width_without = _mean_width(intervals_without.ends)
+    ends_of_others = np.delete(completions.of_runs.ends, row, axis=1)
+    width_with = _mean_width(ends_of_others)
     documents = number_of(n_new, "document")
     note = (
-        f"{completions.label}: {run} alone retrieves {n_of_run} of {documents} without judgments. "
-        f"Without it, the intervals of the others would be {narrow} wide on average, rather than "
-        f"{wide}."
+        f"{completions.label}: {run} alone retrieves {n_alone} of {documents} without judgments. "
+        f"Without it, the intervals of the others would be {width_without} wide on average, rather "
+        f"than {width_with}."
     )
     return [note]
 

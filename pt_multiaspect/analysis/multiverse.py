@@ -363,13 +363,14 @@ def _options(measures: Mapping[str, Any]) -> pd.DataFrame:
     """
     rows = {}
     for label, measure in measures.items():
-        is_unknown = measure is None or isinstance(measure, Direction)
-        if is_unknown:
+        has_no_parameters = measure is None or isinstance(measure, Direction)
+        if has_no_parameters:
             rows[label] = {"measure": label}
             continue
         options = {name: option_name(measure[name]) for name in measure.SUPPORTED_PARAMS}
         options["measure"] = measure.NAME
         rows[label] = options
+    # One column per parameter of any class, and the column `measure` for the class.
     table = pd.DataFrame.from_dict(rows, orient="index")
 
     # Parameters that the class does not have are NaN.
@@ -378,7 +379,8 @@ def _options(measures: Mapping[str, Any]) -> pd.DataFrame:
     differs_within_class = (n_options_within_class > 1).any()
     # Grouping removes the column of the class, in which no class differs.
     differs_within_class = differs_within_class.reindex(table.columns, fill_value=False)
-    choices_of_table = table.loc[:, is_common | differs_within_class].fillna("none")
+    is_choice = is_common | differs_within_class
+    choices_of_table = table.loc[:, is_choice].fillna("none")
     has_several_options = choices_of_table.nunique() > 1
     return choices_of_table.loc[:, has_several_options]
 

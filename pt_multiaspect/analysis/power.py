@@ -284,11 +284,14 @@ def detectable_difference(
     values, names, qids, labels = matrix(rows)
     clusters = check_clusters(clusters_of_topics(cluster_of_topic, qids))
     difference_by_label = read_differences(difference, list(map(str, labels)), "difference")
-    pairs = pairs_of_runs(names, frame["name"].unique().tolist(), baseline)
+
+    names_in_order = frame["name"].unique().tolist()
+    pairs = pairs_of_runs(names, names_in_order, baseline)
     # With several baselines, a pair may be there in both directions: it is one test.
     distinct_pairs, _ = unordered_pairs(pairs)
     level = planned_level(alpha, correction, len(distinct_pairs))
 
+    # As many topics as were observed are planned, unless a number is given.
     observed_sizes = _sizes(clusters, clusters.n_topics)
     planned_sizes = observed_sizes
     if n_topics is not None:
@@ -296,18 +299,19 @@ def detectable_difference(
     plan = _Plan(planned_sizes, power, level, clusters)
 
     deviations = deviations_of_differences(values, pairs, clusters)  # (n_pairs, n_measures)
-    tables = []
+    rows_of_measures = []
     tables_of_pairs = []
     for column, label in enumerate(labels):
         deviation = deviations[:, column]
-        tables.append({"measure": label, **plan.statistics(deviation[distinct_pairs])})
+        statistics_of_measure = plan.statistics(deviation[distinct_pairs])
+        rows_of_measures.append({"measure": label, **statistics_of_measure})
         keys = {"measure": label, **pairs.columns, **observed_sizes}
-        statistics = plan.statistics_of_pairs(deviation)
+        statistics_of_pairs = plan.statistics_of_pairs(deviation)
         if difference_by_label is not None:
-            statistics |= plan.needed(deviation, difference_by_label[str(label)])
-        tables_of_pairs.append(pd.DataFrame(keys | statistics))
+            statistics_of_pairs |= plan.needed(deviation, difference_by_label[str(label)])
+        tables_of_pairs.append(pd.DataFrame(keys | statistics_of_pairs))
     return DetectableDifference(
-        pd.DataFrame(tables),
+        pd.DataFrame(rows_of_measures),
         pd.concat(tables_of_pairs, ignore_index=True),
         power,
         alpha,
@@ -646,6 +650,7 @@ def discriminative_power(
     test_pairs = paired_test(
         values, test, n_resamples=n_resamples, alpha=alpha, seed=seed, clusters=clusters
     )
+
     first, second = np.triu_indices(len(names), 1)  # all pairs, each once
     systems = np.array(names, dtype=object)
     n_pairs = len(first)
@@ -655,16 +660,14 @@ def discriminative_power(
         tests = test_pairs(column, first, second)
         p = correct(tests.levels)
         is_discriminated = p < alpha
-        pairs = {
-            "measure": measure,
-            "a": systems[first],
-            "b": systems[second],
-            "difference": tests.means,
-            "asl": tests.levels,
-            "p": p,
-            "discriminated": is_discriminated,
-        }
-        tables_of_pairs.append(pd.DataFrame(pairs))
+        table_of_pairs = pd.DataFrame(
+            {"measure": measure, "a": systems[first], "b": systems[second]}
+        )
+        table_of_pairs["difference"] = tests.means
+        table_of_pairs["asl"] = tests.levels
+        table_of_pairs["p"] = p
+        table_of_pairs["discriminated"] = is_discriminated
+        tables_of_pairs.append(table_of_pairs)
         n_discriminated = int(is_discriminated.sum())
         row = {
             "measure": measure,
@@ -674,6 +677,7 @@ def discriminative_power(
             "required_difference": tests.required_difference,
         }
         rows.append(row)
+
     table = pd.DataFrame(rows)
     table = table.sort_values("power", ascending=False, kind="stable", ignore_index=True)
     topics = ""

@@ -8,6 +8,7 @@ from typing import Any
 
 import ir_measures
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from .._typing import Floats, Ints
@@ -34,7 +35,7 @@ from ._significance import (
     slices,
     t_test_levels,
 )
-from ._value_matrices import read_oriented
+from ._value_matrices import OrientedValues, read_oriented
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,29 +247,43 @@ def ranks(
     }
     consensus = _consensus(values, means, clusters, ci, n_resamples, seed)
 
-    # The results have the runs in the order of the frame.
-    rows = [read.names.index(name) for name in frame["name"].unique()]
-    names_in_order = [read.names[row] for row in rows]
-    tables = []
-    for column, label in enumerate(read.labels):
-        table = pd.DataFrame({"measure": label, "name": names_in_order})
-        for name, statistic in statistics.items():
-            table[name] = statistic[rows, column]
-        tables.append(table)
-    consensus_table = pd.DataFrame({"name": names_in_order})
-    for name, value_of_runs in consensus.items():
-        consensus_table[name] = value_of_runs[rows]
     topics = ""
     if not clusters.are_single_topics:
         topics = f", {topics_in_words(clusters)}"
+    runs_in_order = list(frame["name"].unique())
     return Ranks(
-        table=pd.concat(tables, ignore_index=True),
-        consensus=consensus_table,
+        table=_ranks_frame(read, statistics, runs_in_order),
+        consensus=_consensus_frame(read.names, consensus, runs_in_order),
         alpha=alpha,
         ci=ci,
         _topics=topics,
         _clusters=clusters_note(values, pairs, clusters),
     )
+
+
+def _ranks_frame(
+    read: OrientedValues, statistics: Mapping[str, npt.NDArray[Any]], runs_in_order: list[Any]
+) -> pd.DataFrame:
+    """Return one row per measure and run, with the statistics, shape (n_runs, n_measures)."""
+    rows = [read.names.index(name) for name in runs_in_order]
+    tables = []
+    for column, label in enumerate(read.labels):
+        table = pd.DataFrame({"measure": label, "name": runs_in_order})
+        for name, statistic in statistics.items():
+            table[name] = statistic[rows, column]
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _consensus_frame(
+    names: list[Any], consensus: Mapping[str, Floats], runs_in_order: list[Any]
+) -> pd.DataFrame:
+    """Return one row per run, with its values of the consensus, which are in the order of `names`."""
+    rows = [names.index(name) for name in runs_in_order]
+    table = pd.DataFrame({"name": runs_in_order})
+    for column, value_of_runs in consensus.items():
+        table[column] = value_of_runs[rows]
+    return table
 
 
 def _all_pairs(names: list[Any]) -> Pairs:

@@ -454,11 +454,13 @@ def robustness(
     ]
     if judges is not None:
         answers_by_question.append(study.judges(judges))
-    # Questions that cannot be answered have no answers; the others have one per pair.
+
+    # Each question has one answer per pair, or none at all if it cannot be answered.
     answered = [answers for answers in answers_by_question if answers]
     rows = []
-    for answers_of_pair in zip(*answered, strict=True):
-        rows += [answer.row() for answer in answers_of_pair]
+    # The rows are by pair, then by question.
+    for answers_on_pair in zip(*answered, strict=True):
+        rows += [answer.row() for answer in answers_on_pair]
     columns = ["a", "b", "question", "verdict", "evidence", *NUMBERS]
     return Robustness(
         table=pd.DataFrame(rows, columns=columns),

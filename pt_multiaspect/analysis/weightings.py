@@ -715,16 +715,34 @@ def significant_at(
     products_of_weights = (points[:, :, None] * points[:, None]).reshape(n_points, -1)
     variances = covariances.reshape(n_pairs, -1) @ products_of_weights.T
     error = np.sqrt(np.maximum(variances, 0.0))
+    # A difference of 0 is not significant, even if its error is 0, too.
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(differences == 0, 0.0, np.abs(differences) / error)
     if correction is None:
         return np.asarray(statistic > student.isf(ALPHA / 2, freedom))
+    return _rejected_by_holm(statistic, freedom)
 
-    # Holm's correction rejects pairs by decreasing |t|, down to the first that is not above its
-    # critical value, which is that for ALPHA over the number of pairs that are left.
+
+def _rejected_by_holm(statistic: Floats, freedom: float) -> Bools:
+    """Return which pairs Holm's correction rejects at the level ALPHA, under each weighting.
+
+    It rejects pairs by decreasing |t|, down to the first that is not above its critical value: that
+    for ALPHA over the number of pairs that are left.
+
+    Parameters
+    ----------
+    statistic : ndarray of float, shape (n_pairs, n_points)
+        The absolute values of Student's t.
+    freedom : float
+        The degrees of freedom.
+    """
+    from scipy.stats import t as student
+
+    n_pairs, n_points = statistic.shape
     decreasing = -np.sort(-statistic, axis=0)
     n_left = np.arange(n_pairs, 0, -1)
     critical = student.isf(ALPHA / (2 * n_left), freedom)[:, None]
+    # The first pair that is not rejected ends the sequence.
     is_rejected = np.logical_and.accumulate(decreasing > critical, axis=0)
     n_rejected = is_rejected.sum(axis=0)  # (n_points,)
     has_rejected = n_rejected > 0
@@ -742,15 +760,15 @@ def _reversal_in_words(weights: Floats, weighted: WeightedValues) -> str:
         return ""
     change = weights - weighted.weights
     rising = int(change.argmax())
-    # Small changes need more than two decimals.
+    # At least two decimals, and as many as show the first digit of a small change: 3 for 0.004.
     exponent = int(np.floor(np.log10(change[rising])))
-    decimals = max(2, -exponent)
+    n_decimals = max(2, -exponent)
     name = weighted.aspects[rising]
-    before = f"{weighted.weights[rising]:.{decimals}f}"
-    after = f"{weights[rising]:.{decimals}f}"
+    before = f"{weighted.weights[rising]:.{n_decimals}f}"
+    after = f"{weights[rising]:.{n_decimals}f}"
     words = [f"{name} {after} instead of {before}"]
     for falling in np.flatnonzero(change < 0):
         name = weighted.aspects[falling]
-        after = f"{weights[falling]:.{decimals}f}"
+        after = f"{weights[falling]:.{n_decimals}f}"
         words.append(f"{name} {after}")
     return ", ".join(words)

@@ -234,23 +234,21 @@ def aggregate(
         confidence = proportion("ci")(ci)
     choice("ci_method", *_INTERVAL_METHODS)(ci_method)
     choice("mean", *_MEANS)(mean)
+
     perquery = read_long_frame(perquery)
-    groups = None
-    if by is not None:
-        groups = read_topic_groups(by, perquery)
-    clusters = None
-    # Without intervals, clusters are read only to check what was given.
-    if confidence is not None or cluster is not None:
-        clusters = read_clusters(cluster, perquery, groups)
+    has_intervals = confidence is not None
+    groups, clusters = _read_groups_and_clusters(by, cluster, perquery, has_intervals)
     has_weights_or_repeats = weights is not None or over is not None
     if macro and has_weights_or_repeats:
         raise MultiAspectError("macro= gives all groups the same weight: omit weights= and over=")
+
     perquery = drop_missing(perquery, "aggregate")
     measure_by_label = measures_by_label(perquery, measures)
     # The record of the frame is read, then left out, as pandas copies it in every operation.
     unit_scores = _labels_of_unit_scores(perquery, measure_by_label)
     _warn_of_unknown_ranges(perquery, measure_by_label)
     perquery = without_attrs(perquery)
+
     if confidence is not None and has_weights_or_repeats:
         raise MultiAspectError(
             "ci= is defined for topics of equal weight and one value per topic: omit weights= and "
@@ -265,6 +263,7 @@ def aggregate(
 
     ranges = _ranges_by_label(perquery, measure_by_label, unit_scores)
     if mean != "arithmetic":
+        # Such a mean is the arithmetic mean of logarithms or reciprocals, converted back.
         _check_mean(mean, perquery, measure_by_label, over)
         perquery = perquery.assign(value=_to_scale(perquery["value"].to_numpy(), mean))
         ranges = dict.fromkeys(ranges, _unit_range_on_scale(mean))
@@ -275,6 +274,7 @@ def aggregate(
     options = _Options(names, measure_by_label, mean, topic_weights, over, intervals, macro_mean)
     _check_labels(measure_by_label, options, has_groups=groups is not None)
     _warn_of_other_topics(perquery)
+
     over_all_topics = _aggregate_topics(perquery, options, ALL)
     if groups is None:
         return over_all_topics
@@ -321,6 +321,26 @@ class _Options:
         if self.intervals is not None:
             return interval_columns(label, self.intervals.confidence)
         return ()
+
+
+def _read_groups_and_clusters(
+    by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None,
+    cluster: ClusterSpec,
+    perquery: pd.DataFrame,
+    has_intervals: bool,
+) -> tuple[dict[str, str] | None, dict[str, str] | None]:
+    """Return the group and the cluster of each topic by query id, each None if there are none.
+
+    `by` and `cluster` are the parameters of `aggregate`.
+    """
+    groups = None
+    if by is not None:
+        groups = read_topic_groups(by, perquery)
+    clusters = None
+    # Without intervals, clusters are read only to check what was given.
+    if has_intervals or cluster is not None:
+        clusters = read_clusters(cluster, perquery, groups)
+    return groups, clusters
 
 
 def _labels_of_unit_scores(
@@ -487,6 +507,7 @@ def _check_seeds_or_folds(
     if are_same or are_distinct:
         return
 
+    # Name two repeats in the error: two that overlap, if there are any.
     different: list[tuple[Hashable, Hashable]] = []
     overlapping: list[tuple[Hashable, Hashable]] = []
     for first, second in combinations(topics_of_repeat, 2):
@@ -499,13 +520,13 @@ def _check_seeds_or_folds(
             overlapping.append((first, second))
     if overlapping:
         first, second = overlapping[0]
-        share = "share only some topics"
+        fault = "share only some topics"
     else:
         first, second = different[0]
-        share = "have different topics"
+        fault = "have different topics"
     raise MultiAspectError(
         f"expected each {over} to have the same topics (seeds), or distinct topics (folds), but "
-        f"for {name}, {over} {first} and {second} {share}. Evaluate all of them on the same topics"
+        f"for {name}, {over} {first} and {second} {fault}. Evaluate all of them on the same topics"
     )
 
 
@@ -870,17 +891,7 @@ def _weighted_aggregate(
     total_weight = math.fsum(topic_weights)
     if total_weight == 0:
         raise MultiAspectError("expected at least one topic with a positive weight")
-
-    # Only such a function can be applied to a weighted mean in place of the plain mean.
-    mean = math.fsum(values) / len(values)
-    from_values = aggregate_values(measure, values)
-    from_mean = aggregate_values(measure, [mean])
-    is_function_of_mean = math.isclose(from_values, from_mean, rel_tol=1e-9, abs_tol=1e-12)
-    if np.isfinite(mean) and not is_function_of_mean:
-        raise MultiAspectError(
-            "weights are only defined for aggregates that are a function of the mean over topics"
-        )
-
+    _check_function_of_mean(measure, values)
     products: list[float] = []
     for weight, value in zip(topic_weights, values, strict=True):
         # Infinite values of topics that do not count would give NaN.
@@ -888,6 +899,22 @@ def _weighted_aggregate(
             products.append(weight * value)
     weighted_mean = math.fsum(products) / total_weight
     return aggregate_values(measure, [weighted_mean])
+
+
+def _check_function_of_mean(measure: AnyMeasure | None, values: list[float]) -> None:
+    """Raise an error unless the aggregate of values is a function of their plain mean.
+
+    Only such a function can be applied to a weighted mean instead.
+    """
+    mean = math.fsum(values) / len(values)
+    from_values = aggregate_values(measure, values)
+    # A single topic with the mean value.
+    from_mean = aggregate_values(measure, [mean])
+    is_function_of_mean = math.isclose(from_values, from_mean, rel_tol=1e-9, abs_tol=1e-12)
+    if np.isfinite(mean) and not is_function_of_mean:
+        raise MultiAspectError(
+            "weights are only defined for aggregates that are a function of the mean over topics"
+        )
 
 
 def _mean_and_spread(values: Sequence[float]) -> tuple[float, float]:

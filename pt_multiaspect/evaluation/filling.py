@@ -95,13 +95,15 @@ def fill_labels(
     named_runs.check_files()
     rankings = [join(name, run, judgments) for name, run in named_runs]
 
-    # The documents that the runs add have no labels, from which scales could be inferred.
+    # The universe: the judged and the retrieved documents.
     universe = join_universe(judgments, judged_views, rankings, cutoff)
+    # Retrieved documents have no labels, from which scales could be inferred: those of the qrels.
     scales = Aspects({view.name: view.aspect for view in judged_views})
     views = universe.views(scales)
     source = "labels"
     if model is None:
         source = "observed"
+
     query = universe.row_values(universe.pool_query)
     docnos = universe.row_values(universe.docnos)
     frame = pd.DataFrame({"qid": universe.qids[query], "docno": docnos})
@@ -115,10 +117,11 @@ def fill_labels(
         n_filled = n_lacking - n_missing
         record[view.name] = {"filled": n_filled, "missing": n_missing, "by": source}
 
+    # Further columns of the qrels are kept.
     known_columns = ("query_id", "doc_id", *record)
     further_columns = [column for column in universe.columns if column not in known_columns]
     frame = frame.join(universe.rows(further_columns))
-    by_topic_and_document = np.lexsort((docnos, query))
+    by_topic_and_document = np.lexsort((docnos, query))  # the last key comes first
     frame = frame.iloc[by_topic_and_document]
     frame = frame.reset_index(drop=True)
     frame.attrs[FILLED] = record

@@ -178,7 +178,7 @@ def _head_and_number(match: re.Match[str]) -> tuple[str, int]:
 
 
 def _is_nested(parts: pd.DataFrame, n_topics: int) -> bool:
-    """Return whether ids look nested by their heads and numbers.
+    """Return whether ids look nested by their heads and numbers, such as 31 and 4 in 31_4.
 
     Parameters
     ----------
@@ -192,7 +192,6 @@ def _is_nested(parts: pd.DataFrame, n_topics: int) -> bool:
         return False
     most_have_a_head = 10 * len(parts) >= 9 * n_topics
     groups_are_small = heads["size"].mean() <= _MOST_PER_HEAD
-
     shared_heads = heads[heads["size"] > 1]
     half_have_siblings = 2 * shared_heads["size"].sum() >= n_topics
     starts_low = shared_heads["min"] <= 3
@@ -212,7 +211,10 @@ def _is_nested(parts: pd.DataFrame, n_topics: int) -> bool:
 
 
 def _is_numbered_as_clef(parts: pd.DataFrame) -> bool:
-    """Return whether at least five heads have numbers that begin by 3, and end by 20."""
+    """Return whether ids are numbered as those of CLEF eHealth, such as 101002 (head 101, number 2).
+
+    They have at least five heads. The lowest number of all is at most 3, the highest at most 20.
+    """
     has_many_heads = parts["head"].nunique() >= 5
     first_number = parts["number"].min()
     last_number = parts["number"].max()

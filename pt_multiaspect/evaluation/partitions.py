@@ -471,18 +471,22 @@ def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
     MultiAspectError
         If the runs of the rows remain unknown.
     """
+    has_runs = "name" in rows.columns
     missing: list[str] = []
-    if "name" not in rows.columns:
+    if not has_runs:
         missing.append("name")
     if "qid" not in rows.columns and "query_id" not in rows.columns:
         missing.append("qid")
     group = None
     if isinstance(frame, pd.DataFrame) and missing:
         group = getattr(frame, "name", None)
+    # The name of a group by one column is the value of this column: the only one that is missing.
     is_single_name = group is not None and pd.api.types.is_scalar(group)
     if len(missing) == 1 and is_single_name:
-        return rows.assign(**{missing[0]: group})
-    if "name" not in missing:
+        missing_column = missing[0]
+        return rows.assign(**{missing_column: group})
+    # Missing query ids are an error of the run that is read from the rows.
+    if has_runs:
         return rows
 
     got = choices(rows.columns)

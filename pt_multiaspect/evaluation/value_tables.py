@@ -211,9 +211,11 @@ def _definitions(title: str, names: Objects, column: pd.Series[Any]) -> dict[str
     definition_of_name: dict[str, str] = {}
     defined_names: set[str] = set()
     rows = zip(names.tolist(), column.tolist(), strict=True)
-    for name, cell in dict.fromkeys(rows):
-        definition = name
-        if not _is_empty(cell):
+    distinct_rows = dict.fromkeys(rows)
+    for name, cell in distinct_rows:
+        if _is_empty(cell):
+            definition = name
+        else:
             definition = str(cell)
             defined_names.add(name)
         earlier = definition_of_name.setdefault(name, definition)
@@ -222,6 +224,7 @@ def _definitions(title: str, names: Objects, column: pd.Series[Any]) -> dict[str
                 f"{title}: expected one definition of the measure {name}, got {earlier} and "
                 f"{definition}; rename one of the two"
             )
+    # Names without a definition are left out.
     definitions: dict[str, str] = {}
     for name, definition in definition_of_name.items():
         if name in defined_names:

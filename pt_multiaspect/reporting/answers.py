@@ -58,23 +58,24 @@ def answers_payload(
         For each answer ``text``, ``labels``, pairs of a column and its value, and ``items``, the
         heads and rows of a table: its nuggets, or its rows if it has several.
     """
-    known = _answers_by_key(answers)
+    answer_by_key = _answers_by_key(answers)
     payload = []
     n_shown = 0
     for name in names:
         answers_of_run = []
         for qid in qids:
-            answer = known.get((name, qid))
+            answer = answer_by_key.get((name, qid))
             answers_of_run.append(answer)
             if answer is not None:
                 n_shown += 1
         payload.append(answers_of_run)
     if n_shown == 0:
-        other_name, other_qid = next(iter(known))
+        run_names = choices(names)
+        topic_ids = choices(qids)
+        other_name, other_qid = next(iter(answer_by_key))
         raise MultiAspectError(
-            f"answers: expected answers of the runs {choices(names)} to the topics "
-            f"{choices(qids)}, got none of "
-            f"these, but {other_name} on topic {other_qid}; use the names of the values"
+            f"answers: expected answers of the runs {run_names} to the topics {topic_ids}, got "
+            f"none of these, but {other_name} on topic {other_qid}; use the names of the values"
         )
     n_pairs = len(names) * len(qids)
     if n_shown < n_pairs:
@@ -433,7 +434,6 @@ def _combination(labels: pd.DataFrame, scales: Scales, results: Results) -> str 
 
     It is the first method that gives the values of the report, None if none does.
     """
-    keys = ["name", "qid", "measure"]
     is_criterion = results.perquery["measure"].isin(list(scales))
     reported = results.perquery[is_criterion]
     reported = reported.astype({"name": str, "qid": str, "measure": str})
@@ -442,15 +442,18 @@ def _combination(labels: pd.DataFrame, scales: Scales, results: Results) -> str 
             values = from_criteria(labels, aspects=scales, combine_judges=method)
         except MultiAspectError:  # ties of majorities, or labels that are no grades
             continue
-        both = reported.merge(values, on=keys, suffixes=("_reported", "_combined"))
-        if both.empty or len(both) != len(reported):
-            continue
-        are_equal = np.allclose(
-            both["value_reported"], both["value_combined"], rtol=0, atol=_TOLERANCE
-        )
-        if are_equal:
+        if _have_same_values(reported, values):
             return method
     return None
+
+
+def _have_same_values(reported: pd.DataFrame, combined: pd.DataFrame) -> bool:
+    """Return whether all reported values are among the combined ones, and equal to them."""
+    keys = ["name", "qid", "measure"]
+    both = reported.merge(combined, on=keys, suffixes=("_reported", "_combined"))
+    if both.empty or len(both) != len(reported):
+        return False
+    return np.allclose(both["value_reported"], both["value_combined"], rtol=0, atol=_TOLERANCE)
 
 
 def _agreement(labels: pd.DataFrame, scales: Scales) -> list[Block]:
@@ -511,6 +514,7 @@ def _by_judge(
     expected = _expected_labels(results, criteria)
     n_topics = expected["qid"].nunique()
     difference_by_all = _difference(results.perquery, results.main, pair)
+    # The judge, the difference, the number of topics, and that of the labels that are missing.
     rows = [["all", difference_by_all, str(n_topics), ""]]
     gave_all_labels = True
     for judge in judges:
@@ -522,11 +526,11 @@ def _by_judge(
             n_unlabelled += f" ({by_run(unlabelled)})"
         is_of_pair = labels_of_judge["name"].isin(pair)
         # A topic is complete if both systems have a label on each criterion.
-        n_of_topic = 2 * len(criteria)
-        complete = _with_all_labels(labels_of_judge[is_of_pair], n_of_topic)
+        n_labels_of_complete_topic = 2 * len(criteria)
+        complete = _with_all_labels(labels_of_judge[is_of_pair], n_labels_of_complete_topic)
         difference = _difference_by(complete, scales, criteria, method, results, pair)
-        n_complete = complete["qid"].nunique()
-        rows.append([judge, difference, str(n_complete), n_unlabelled])
+        n_complete_topics = complete["qid"].nunique()
+        rows.append([judge, difference, str(n_complete_topics), n_unlabelled])
     return [_table_by_judge(rows, pair, results.main, gave_all_labels)]
 
 

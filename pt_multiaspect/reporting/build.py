@@ -183,6 +183,8 @@ def report(
         _check_page(folder)
     date = _date()
     structure_options: dict[str, Any] = {"by": by, "macro": macro, "cluster": cluster}
+
+    # Either values are given, or runs and qrels.
     if is_long_frame(runs):
         _refuse_unused(qrels=qrels, topics=topics)
         results = results_of_values(

@@ -58,9 +58,6 @@ def payload(
     baseline = None
     if results.baseline is not None:
         baseline = names.index(results.baseline)
-    groups = []
-    for group, topics in _topics_of_groups(results, qids).items():
-        groups.append(_topics_payload(results, group, topics))
     data: dict[str, Any] = {
         "runs": names,
         "queries": qids,
@@ -71,8 +68,11 @@ def payload(
         "values": values.tolist(),
         "baseline": baseline,
     }
+    # What the page shows first is of all topics; that of a group replaces it when it is chosen.
     data.update(_topics_payload(results, ALL, all_topics))
-    data["groups"] = groups
+    data["groups"] = []
+    for group, topics in _topics_of_groups(results, qids).items():
+        data["groups"].append(_topics_payload(results, group, topics))
     # Rankings have a depth and topics of their own, which replace these.
     data["depth"] = 0
     data["topics"] = all_topics
@@ -198,15 +198,20 @@ def _tests_payload(
         tests = comparisons[comparisons["measure"] == label]
         baselines = tests["baseline"].map(row_by_name)
         systems = tests["name"].map(row_by_name)
+
         p = np.ones(shape)
         p[baselines, systems] = tests["p"]
-        signs = np.full(shape, ".")
-        signs[baselines, systems] = tests["verdict"].map(sign_by_verdict)
         rounded_p = []
         for p_of_baseline in p.tolist():
             rounded_p.append(list(map(_six_digits, p_of_baseline)))
         p_by_measure.append(rounded_p)
-        verdicts_by_measure.append(list(map("".join, signs.tolist())))
+
+        signs = np.full(shape, ".")
+        signs[baselines, systems] = tests["verdict"].map(sign_by_verdict)
+        verdicts_of_baselines = []
+        for signs_of_baseline in signs.tolist():
+            verdicts_of_baselines.append("".join(signs_of_baseline))
+        verdicts_by_measure.append(verdicts_of_baselines)
     return {"alpha": alpha, "p": p_by_measure, "verdicts": verdicts_by_measure}
 
 
@@ -271,18 +276,21 @@ def choose_extent(values: Floats, depth: int) -> tuple[int, Ints]:
         largest differences, relative to the range of the measure, are chosen.
     """
     n_measures, n_runs, n_topics = values.shape
-    n_per_document = n_measures * n_runs  # contributions at one rank of one topic
-    n_per_rank = n_per_document * n_topics
+    # A contribution is that of one rank of a run to a measure on a topic.
+    n_per_rank_and_topic = n_measures * n_runs
+    n_per_rank = n_per_rank_and_topic * n_topics
     # Ranks are left out first, down to a minimum; then topics.
     least_depth = min(depth, _FEWEST_RANKS)
     fitting_depth = MOST_CONTRIBUTIONS // n_per_rank
-    depth = max(least_depth, min(depth, fitting_depth))
-    n_per_topic = n_per_document * depth
+    depth_for_all_topics = min(depth, fitting_depth)
+    chosen_depth = max(least_depth, depth_for_all_topics)
+    n_per_topic = n_per_rank_and_topic * chosen_depth
     n_fitting = MOST_CONTRIBUTIONS // n_per_topic
     n_kept = max(1, min(n_topics, n_fitting))
     differences = _relative_differences(values)
     by_difference = np.argsort(-differences, kind="stable")  # largest first
-    return depth, np.sort(by_difference[:n_kept])
+    topics_in_order = np.sort(by_difference[:n_kept])
+    return chosen_depth, topics_in_order
 
 
 def _relative_differences(values: Floats) -> Floats:
@@ -350,15 +358,17 @@ def rankings_payload(
             ranks.append(_ranks_payload(rankings, depth, topics, documents))
             prefixes = Prefixes(rankings, depth)
             _add_contributions(contributions_by_label, measures, prefixes)
+        # The documents of all runs are known now.
         for view in judgments.views(spec):
             labels.append(_labels_payload(documents, judgments, topics, view.label))
     contributions: list[Any] = []
     for row, label in enumerate(measures):
-        of_runs = contributions_by_label[label]
-        if isinstance(of_runs, str):  # the reason why there are none
-            contributions.append(of_runs)
+        contributions_or_reason = contributions_by_label[label]
+        if isinstance(contributions_or_reason, str):  # the reason why there are none
+            contributions.append(contributions_or_reason)
         else:
-            contributions.append(_contributions_payload(of_runs, values[row], topics))
+            contributions_of_runs = contributions_or_reason
+            contributions.append(_contributions_payload(contributions_of_runs, values[row], topics))
     return {
         "depth": depth,
         "topics": topics.tolist(),
@@ -409,14 +419,16 @@ def _ranks_payload(
     row_by_topic = {topic: row for row, topic in enumerate(topics.tolist())}
     topic_of_document, _, docnos = rankings.documents(depth)
     ranks: list[list[int]] = [[] for _ in topics]
+    # The documents are in the order of the ranking.
     for topic, docno in zip(topic_of_document.tolist(), docnos.tolist(), strict=True):
-        if topic not in row_by_topic:
+        is_shown = topic in row_by_topic
+        if not is_shown:
             continue
         row = row_by_topic[topic]
-        numbers = documents[row]
-        if docno not in numbers:
-            numbers[docno] = len(numbers)
-        ranks[row].append(numbers[docno])
+        number_of_docno = documents[row]
+        if docno not in number_of_docno:
+            number_of_docno[docno] = len(number_of_docno)
+        ranks[row].append(number_of_docno[docno])
     return ranks
 
 

@@ -371,15 +371,16 @@ def read_columns(
     if len(chosen) == len(judged):
         names = chosen
     if measures is None:
-        given = default_measures(chosen)
+        measures_without_scales = default_measures(chosen)
     else:
-        given = parse_all(measures)
-    given = with_aspects(given, aspects, names)
+        measures_without_scales = parse_all(measures)
+    given = with_aspects(measures_without_scales, aspects, names)
+
     columns = dict(given)
     labels = {}
     for name in chosen:
-        of_aspect = {name: On(aspect=name, base=BASE)}
-        measure = with_aspects(of_aspect, aspects, chosen)[name]
+        measure_of_name = with_aspects({name: On(aspect=name, base=BASE)}, aspects, chosen)
+        measure = measure_of_name[name]
         label = _label_of(measure, given)
         # A measure that is given already has a column.
         if label is None:
@@ -425,24 +426,26 @@ def drop_copies(
     perquery, labels
         The frame and the labels without the copy.
     """
+    label_of_aspect = dict(labels)
     (base,) = parse_all(BASE).values()
     label_of_base = _label_of(base, given)
     label_of_relevance = labels.get("relevance")
     if label_of_base is None or label_of_relevance is None:
-        return perquery, dict(labels)
+        return perquery, label_of_aspect
     if label_of_relevance in given:  # it is shown, as it was asked for
-        return perquery, dict(labels)
+        return perquery, label_of_aspect
     is_base = perquery["measure"] == label_of_base
     is_relevance = perquery["measure"] == label_of_relevance
     values_of_base = perquery.loc[is_base, "value"].to_numpy()
     values_of_relevance = perquery.loc[is_relevance, "value"].to_numpy()
-    if not np.array_equal(values_of_relevance, values_of_base):
-        return perquery, dict(labels)
+    is_copy = np.array_equal(values_of_relevance, values_of_base)
+    if not is_copy:
+        return perquery, label_of_aspect
     kept = perquery[~is_relevance].reset_index(drop=True)
     record_measures(kept, measures_by_label(kept))
-    new_labels = dict(labels)
-    new_labels["relevance"] = label_of_base
-    return kept, new_labels
+    # The column of the base now stands for relevance.
+    label_of_aspect["relevance"] = label_of_base
+    return kept, label_of_aspect
 
 
 def results_of_values(

@@ -232,7 +232,8 @@ def _difference_from_baseline(results: Results, baseline: str) -> str:
         return f"no system is {above} {baseline} {on_measure}{ties}"
     change = _change(results, rival, baseline)
     ties = _ties(equal_to_rival, rival)
-    if best_of_pair == [baseline]:
+    is_baseline_best = best_of_pair == [baseline]
+    if is_baseline_best:
         worse = "not significantly worse"
         if change.is_significant:
             worse = "significantly worse"
@@ -298,18 +299,19 @@ def _test_of_pair(results: Results, label: str, a: str, b: str) -> _Test:
     """Return the test of system `a` against system `b`, corrected for all pairs."""
     assert results.tests is not None
     pairs = results.tests.power.pairs
-    pairs = pairs[pairs["measure"] == label]
-    uncorrected = pairs["asl"].to_numpy(np.float64)
+    pairs_of_measure = pairs[pairs["measure"] == label]
+    uncorrected = pairs_of_measure["asl"].to_numpy(np.float64)
     correct = corrector(TEST, CORRECTION)
     p_of_family = correct(uncorrected)
-    first = pairs["a"].map(str)
-    second = pairs["b"].map(str)
-    # A pair is listed once, in either order. Its difference is the first minus the second.
+
+    # The pair is listed once, in either order. Its difference is the first minus the second.
+    first = pairs_of_measure["a"].map(str)
+    second = pairs_of_measure["b"].map(str)
     is_in_order = (first == a) & (second == b)
     is_reversed = (first == b) & (second == a)
     is_pair = is_in_order | is_reversed
-    row = int(is_pair.to_numpy().argmax())  # the only one
-    difference = float(pairs["difference"].iloc[row])
+    row = int(is_pair.to_numpy().argmax())  # the only True
+    difference = float(pairs_of_measure["difference"].iloc[row])
     if is_reversed.iloc[row]:
         difference = -difference
     p = float(p_of_family[row])
@@ -469,24 +471,26 @@ def robustness_of_pair(
         runs_or_values = _negate_lower_labels(results)
     elif qrels is not None and isinstance(spec, Aspects):
         measure = _with_scale(measure, results, runs, qrels, spec)
-    if measure is None:  # a label that names none has only a direction
-        if results.lower[results.main]:
-            measure = "lower"
-        else:
-            measure = "higher"
+    # A label that names no measure has only a direction.
+    if measure is not None:
+        measure_or_direction = measure
+    elif results.lower[results.main]:
+        measure_or_direction = "lower"
+    else:
+        measure_or_direction = "higher"
     try:
         with silence_warnings():  # which the evaluation has given
-            found = robustness(
+            robustness_of_all_pairs = robustness(
                 runs_or_values,
                 qrels,
-                {results.main: measure},
+                {results.main: measure_or_direction},
                 baseline=results.baseline,
                 cluster=results.structure.clusters,
             )
     except MultiAspectError:
         results.notes.append("How far the difference holds could not be examined.")
         return None
-    return _only_pair(found, pair)
+    return _only_pair(robustness_of_all_pairs, pair)
 
 
 def _only_pair(found: Robustness, pair: tuple[str, str]) -> Robustness | None:

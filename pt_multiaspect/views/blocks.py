@@ -258,7 +258,8 @@ def with_interval(row: Any, value: str, low: str = "low", high: str = "high") ->
 def bars(values: Sequence[float]) -> list[Bar]:
     """Return one bar per number, all on one scale.
 
-    Bars of negative numbers are to the left of zero.
+    Bars of negative numbers are to the left of zero. Lengths and starts are fractions of the width
+    of the scale.
     """
     # The scale contains zero, from which bars begin.
     low = min([0.0, *values])
@@ -267,14 +268,15 @@ def bars(values: Sequence[float]) -> list[Bar]:
     if width == 0:  # all are 0
         width = 1.0
     zero = -low / width
+    has_negative_values = low < 0
     drawn_bars = []
     for value in values:
         label = decimals(value)
         length = abs(value) / width
-        # A bar starts at zero, but to the left of it, where its number is, if that is negative.
+        # The bar of a negative number ends at zero; others start there.
         length_to_left = max(-value, 0.0) / width
         start = zero - length_to_left
-        if low < 0:
+        if has_negative_values:
             bar = Bar(length, start, zero, label)
         else:
             bar = Bar(length, start, label=label)

@@ -334,6 +334,7 @@ def _latex_heads(columns: Sequence[_LatexColumn]) -> list[str]:
     for line in range(n_lines):
         cells = []
         for column in columns:
+            # Shorter heads have empty lines above them.
             n_empty = n_lines - len(column.head)
             text = ""
             if line >= n_empty:
@@ -348,7 +349,9 @@ def _latex_heads(columns: Sequence[_LatexColumn]) -> list[str]:
 def _latex_rows(table: Table, columns: Sequence[_LatexColumn]) -> list[str]:
     """Return the lines of the rows; heads of groups of rows follow a rule."""
     rows = table.all_rows()
-    n_columns = len(table.columns) + sum(column.has_brackets for column in columns)
+    # Numbers and their brackets are two columns of LaTeX.
+    n_brackets = sum(column.has_brackets for column in columns)
+    n_latex_columns = len(table.columns) + n_brackets
     has_groups = any(_is_group_head(row, table) for row in rows)
     line_end = r" \\"
     # After ragged text, \\ would only end a line of the cell.
@@ -357,10 +360,11 @@ def _latex_rows(table: Table, columns: Sequence[_LatexColumn]) -> list[str]:
     lines: list[str] = []
     for row in rows:
         if _is_group_head(row, table):
+            # The rule above the first group is that of the heads of the table.
             if lines:
                 lines.append(r"\midrule")
             title = _latex_cell(row.cells[0], [])
-            lines.append(rf"\multicolumn{{{n_columns}}}{{l}}{{\textit{{{title}}}}} \\")
+            lines.append(rf"\multicolumn{{{n_latex_columns}}}{{l}}{{\textit{{{title}}}}} \\")
             continue
         cells = _latex_row_cells(row, columns)
         if has_groups:
