@@ -264,6 +264,21 @@ def test_circles_are_seen(tmp_path: Path) -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}, "e": set()}) == ["b", "c"]
 
 
+def expressions(file: Path) -> set[str]:
+    """The sources of all expressions and statements of a file."""
+    nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+    return {ast.unparse(node) for node in nodes if isinstance(node, ast.expr | ast.stmt)}
+
+
+def test_mutants_that_compute_the_same_are_of_code_that_exists() -> None:
+    pytest.importorskip("resource", reason="mutants are not made on Windows")
+    from mutants import EQUIVALENT
+
+    sources = {file: expressions(PACKAGE / file) for file, _, _ in EQUIVALENT}
+    gone = [(file, old) for file, old, _ in EQUIVALENT if old not in sources[file]]
+    assert gone == []
+
+
 if __name__ == "__main__":
     for words, (pattern, most) in QUESTIONS.items():
         places = asking(pattern)
