@@ -96,7 +96,7 @@ def spell(value: float) -> str:
     six_digits = f"{value:g}"
     if float(six_digits) == value:
         return six_digits
-    return repr(value)
+    return repr(float(value))  # floats of NumPy would print their type
 
 
 def spell_all(values: Iterable[float]) -> str:

@@ -73,14 +73,15 @@ class NamedRuns:
             return cls._from_mapping(runs)
         if _is_path(runs):
             return cls._from_list([runs])
+        # What is no iterable is refused when it is read, with the name of the run.
+        if not isinstance(runs, Iterable):
+            return cls._from_pairs([("run 1", runs)])
         # An open file and a frame are iterables, too, but one run.
-        if is_frame(runs) or hasattr(runs, "read"):
+        if hasattr(runs, "read") or is_frame(runs):
             return cls._from_pairs([("run 1", runs)])
         if isinstance(runs, list | tuple):
             return cls._from_list(runs)
-        if isinstance(runs, Iterable):
-            return cls._from_iterable(runs)
-        return cls._from_pairs([("run 1", runs)])
+        return cls._from_iterable(runs)
 
     @classmethod
     def _from_pairs(cls, pairs: list[tuple[str, object]]) -> NamedRuns:
