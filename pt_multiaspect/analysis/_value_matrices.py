@@ -152,7 +152,7 @@ def select_measures(
     if measures is None:
         return perquery, {}
     if isinstance(measures, Mapping):
-        by_label = _declared_by_label(perquery, measures)
+        by_label = _measures_by_label(perquery, measures)
         return rows_of_measures(perquery, list(by_label)), by_label
     if isinstance(measures, str) or not isinstance(measures, Sequence):
         raise MultiAspectError(
@@ -170,7 +170,7 @@ def select_measures(
     return rows_of_measures(perquery, distinct_labels), by_label
 
 
-def _declared_by_label(perquery: pd.DataFrame, measures: Mapping[Any, Any]) -> dict[str, Any]:
+def _measures_by_label(perquery: pd.DataFrame, measures: Mapping[Any, Any]) -> dict[str, Any]:
     """Return the measures or directions of a mapping by the labels of the frame."""
     declared, parsed = read_directions(measures)
     measure_of_name = {**parsed, **declared}

@@ -480,7 +480,7 @@ def _differences(weighted: WeightedValues, pairs: Pairs) -> _Differences:
 
 
 class _Dependence(NamedTuple):
-    """How the differences of pairs of runs depend on the weights."""
+    """The dependence of the differences of pairs of runs on the weights."""
 
     #: The fraction of weightings with p < ALPHA and the declared sign, shape (n_pairs,).
     significant_fraction: Floats

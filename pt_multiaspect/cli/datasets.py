@@ -62,7 +62,7 @@ def datasets(name: str | None, folder: str | None) -> str:
 
 @dataclass(frozen=True)
 class _Written:
-    """What has been written of a collection: the scales of its aspects, and its runs by name."""
+    """A collection that has been written: the scales of its aspects, and its runs by name."""
 
     aspects: Aspects
     runs: dict[str, pd.DataFrame]

@@ -63,7 +63,9 @@ def read_all_qrels(
         raise MultiAspectError(
             f"{option}: expected standard input (-) for one aspect at most, got several"
         )
-    sources = {aspect: _source(path, f"{aspect}={path}", option) for aspect, path in files.items()}
+    sources = {}
+    for aspect, path in files.items():
+        sources[aspect] = _source(path, f"{aspect}={path}", option)
     return read_qrels(sources, check=check)
 
 

@@ -121,7 +121,7 @@ class AspectView:
 
     @cached_property
     def _threshold_finding(self) -> LabelFinding | None:
-        """What is odd about the threshold; that all labels are the same, if this is the cause."""
+        """The finding about an odd threshold; about equal labels, if these are the cause."""
         doubtful_threshold = find_doubtful_threshold(self.label_counts)
         if doubtful_threshold is None:
             return None

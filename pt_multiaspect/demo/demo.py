@@ -150,7 +150,8 @@ def _query_of_largest_gain(
 ) -> str:
     """Return the query id for which the second run is better than the first by most."""
     label = str(measure)
-    first, second = (pt.Evaluate(run, collection.qrels, [measure], perquery=True) for run in runs)
+    values = [pt.Evaluate(run, collection.qrels, [measure], perquery=True) for run in runs]
+    first, second = values
     gains: dict[str, float] = {}
     for qid in collection.topics["qid"]:
         gains[qid] = second[qid][label] - first[qid][label]

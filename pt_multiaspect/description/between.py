@@ -411,9 +411,9 @@ def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, ob
         "other": other.name,
         "top": view.scale.grades[top],
         "next": view.scale.grades[next_to_top],
-        "z": _in_errors(difference, error),
-        "expected": _in_errors(expected_difference, error),
-        "z_next": _in_errors(difference_to_next, error_of_next),
+        "z": _number_of_errors(difference, error),
+        "expected": _number_of_errors(expected_difference, error),
+        "z_next": _number_of_errors(difference_to_next, error_of_next),
     }
 
 
@@ -436,7 +436,7 @@ def _expected_difference(view: AspectView, cells: Cells, is_top: Bools) -> float
     return slope * difference_of_gains
 
 
-def _in_errors(difference: float, error: float) -> float:
+def _number_of_errors(difference: float, error: float) -> float:
     """Return a difference divided by its standard error; 0 if the error is 0."""
     if error > 0:
         return difference / error

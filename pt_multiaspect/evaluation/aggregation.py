@@ -283,7 +283,7 @@ def aggregate(
 
 @dataclass(frozen=True, eq=False)
 class _Intervals:
-    """How `aggregate` computes intervals of means over topics."""
+    """The method by which `aggregate` computes intervals of means over topics."""
 
     #: The confidence level.
     confidence: float

@@ -104,7 +104,9 @@ def _are_objects_with_same_keys(rows: object) -> bool:
     if not isinstance(rows, list):
         return False
     are_objects = all(isinstance(row, dict) for row in rows)
-    return are_objects and all(row.keys() == rows[0].keys() for row in rows)
+    if not are_objects:
+        return False
+    return all(row.keys() == rows[0].keys() for row in rows)
 
 
 def _check_columns(title: str, frame: pd.DataFrame) -> None:

@@ -155,7 +155,8 @@ class _DocumentQueues:
 def _document_queues(query: Ints, members: Bools, tie: Ints) -> _DocumentQueues:
     """Return queues of the documents with a subtopic; within a queue, the largest tie is first."""
     useful = np.flatnonzero(members.any(axis=0))
-    order = np.lexsort((-tie[useful], *members[:, useful], query[useful]))
+    subtopics = members[:, useful]
+    order = np.lexsort((-tie[useful], *subtopics, query[useful]))
     documents = useful[order]
     # A queue begins where the query or a subtopic differs from the document before.
     rows = np.vstack([query[documents], members[:, documents]])

@@ -270,7 +270,7 @@ class _Sums(NamedTuple):
 
 
 class _Choices(NamedTuple):
-    """What the first 0, 1, … open documents add to both sums if they rise, shape (n_open + 1,)."""
+    """The increases of both sums if the first 0, 1, … open documents rise, shape (n_open + 1,)."""
 
     numerator: Floats
     ideal: Floats
@@ -844,14 +844,14 @@ class _Search:
         is_up_to_high = positive_levels <= nodes.high[:, :, None]
         is_free = is_above_low & is_up_to_high  # (n_nodes, n_heavy, n_steps)
         lowest_counts = self._counts(nodes.problem, nodes.low)  # (n_nodes, n_steps)
-        added = self._added_by_rising(nodes.problem, is_free, lowest_counts)
+        added = self._increase_by_rising(nodes.problem, is_free, lowest_counts)
         # If no document rises, nothing is added.
         most_added = np.maximum(added.max(axis=1), 0.0)  # (n_nodes, n_steps)
         level = self._best_levels(nodes, is_free, added, most_added)
         has_excess = self._has_excess(nodes, lowest_counts, most_added)
         return level, has_excess
 
-    def _added_by_rising(self, problem: Ints, is_free: Bools, lowest_counts: Ints) -> Floats:
+    def _increase_by_rising(self, problem: Ints, is_free: Bools, lowest_counts: Ints) -> Floats:
         """Return what the heaviest free documents add to numerator - best ratio · ideal.
 
         Parameters
@@ -897,7 +897,7 @@ class _Search:
         is_free : ndarray of bool, shape (n_nodes, n_heavy, n_steps)
             Whether each document may rise to each positive level.
         added : ndarray of float, shape (n_nodes, n_heavy, n_steps)
-            The result of `_added_by_rising`.
+            The result of `_increase_by_rising`.
         most_added : ndarray of float, shape (n_nodes, n_steps)
             The maximum of `added` over the documents, at least 0.
 
@@ -924,7 +924,7 @@ class _Search:
         return np.asarray(is_reached.sum(axis=2), dtype=np.intp)
 
     def _rounding_of_added(self, problem: Ints) -> Floats:
-        """Return by how much equal sums of `_added_by_rising` can differ, shape (n_nodes,)."""
+        """Return by how much equal sums of `_increase_by_rising` can differ, shape (n_nodes,)."""
         weight = self.heavy.weights[problem]
         largest_weight = np.abs(weight).max(axis=1)
         largest_cost = self.best[problem] * self.gains.discounts[0]

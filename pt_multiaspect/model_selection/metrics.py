@@ -38,7 +38,7 @@ class _KnownRows(NamedTuple):
 
 
 class _CatBoostSet(NamedTuple):
-    """What tells the sets of CatBoost's calls apart."""
+    """The identity of an evaluation set in CatBoost's calls."""
 
     #: The place of CatBoost's array of labels in memory, None if it passes a copy.
     address: int | None

@@ -321,7 +321,10 @@ def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataF
                 f"expected metrics, the columns of the scores; columns: {choices(columns)}"
             )
     names = _metric_names(metrics, columns)
-    scores = pd.DataFrame({name: as_numbers(results[columns[name]], name) for name in names})
+    numbers: dict[str, Floats] = {}
+    for name in names:
+        numbers[name] = as_numbers(results[columns[name]], name)
+    scores = pd.DataFrame(numbers)
     if np.isinf(scores).any(axis=None) or scores.empty:
         raise MultiAspectError(
             "expected finite scores of at least one candidate (or NaN where one failed)"

@@ -379,7 +379,7 @@ class _States(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """How the states of a rank extend those of the rank above, both of shape (n_states,)."""
+    """The step from the states of a rank to those of the next, as arrays of shape (n_states,)."""
 
     #: The position of the extended state among those of the rank above.
     previous: Ints
