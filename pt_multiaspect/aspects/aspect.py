@@ -119,10 +119,11 @@ class Aspect:
         self.by_top = False
         listed_grades = grades
         if isinstance(grades, int | np.integer) and not isinstance(grades, bool):
+            # The top grade. That the lowest one is 0 is an assumption, unless a threshold or values
+            # per grade show that all grades were thought of.
             listed_grades = _grades_up_to(grades)
-            has_default_gains = gains is None
-            has_named_probabilities = isinstance(probabilities, str)
-            self.by_top = has_default_gains and has_named_probabilities and threshold is None
+            has_values_per_grade = gains is not None or not isinstance(probabilities, str)
+            self.by_top = threshold is None and not has_values_per_grade
         if not isinstance(greater_is_better, bool | np.bool_):
             raise MultiAspectError(
                 f"greater_is_better: expected True or False, got {greater_is_better!r}"
@@ -132,7 +133,8 @@ class Aspect:
         is_reversed = False
         if listed_grades is not None:
             # Attributes begin with the lowest grade. If smaller labels are better, the grades, and
-            # the values given for them, may be listed in the other direction.
+            # the values given for them, may be listed with the highest grade first. Then sorting
+            # changes the order of the grades, and the values are to be reversed, too.
             labels = numbers(listed_grades, "grades")
             self.grades = _sort_grades(labels, self.greater_is_better)
             is_reversed = self.grades != labels
@@ -251,7 +253,10 @@ class Aspect:
 
         Grades below 0 without gains mark junk, whose gain is 0.
         """
-        return self.gains is not None and self.gains[0] < 0
+        if self.gains is None:
+            return False
+        lowest_gain = self.gains[0]  # gains never decrease with the grade
+        return lowest_gain < 0
 
     def to_spec(self) -> int | dict[str, Any]:
         """Return the content as plain numbers, lists and strings, without defaults.

@@ -77,17 +77,19 @@ class Aspects(Named, Mapping[str, Aspect]):
                 )
             with errors_of(f"aspect {aspect!r}"):
                 self._aspects[aspect] = Aspect.from_spec(scale)
-        self.name = name
+        # The content in measure strings, for sets without a name.
         self._json = json.dumps(self._specs(), separators=(",", ":"), ensure_ascii=False)
-        if name is None:
-            return
-        column_names = (*self._aspects, "relevance", "label")
-        if isinstance(name, str) and name in column_names:
-            raise MultiAspectError(
-                f"expected a name that is not an aspect, got {name!r}, which selects a column "
-                "in strings"
-            )
-        Aspects.registry.add(self)
+        self.name = name
+        if name is not None:
+            # In strings, `aspects='relevance'` selects a column, so a set cannot have that name.
+            column_names = (*self._aspects, "relevance", "label")
+            if isinstance(name, str) and name in column_names:
+                raise MultiAspectError(
+                    f"expected a name that is not an aspect, got {name!r}, which selects a column "
+                    "in strings"
+                )
+            # Then strings can refer to the set by its name.
+            Aspects.registry.add(self)
 
     def to_json(self) -> str:
         """Return the content as compact JSON, which measures print for unnamed sets."""
@@ -372,8 +374,9 @@ def _settings(aspect: Aspect) -> list[str]:
 def _threshold_of_choice(aspect: Aspect) -> float | None:
     """Return the lowest positive grade; None if two grades leave no choice, or it is unknown."""
     if aspect.grades is None:
-        return aspect.threshold
+        return aspect.threshold  # None, or as declared
     scale = aspect.scale
     if len(scale) <= 2:
         return None
-    return float(scale.grades[scale.threshold])
+    lowest_positive = scale.threshold  # an index of the grades
+    return float(scale.grades[lowest_positive])

@@ -109,10 +109,13 @@ def spell_aspects(spec: AspectSpec) -> object:
         return None
     if isinstance(spec, Aspects):
         return spec.spelled()
-    # A single name may be the name of a declared set, now or later. Relevance cannot.
-    is_single = len(spec) == 1 and spec != ("relevance",)
-    is_like_file = spec[-1].endswith(FILE_ENDING)
-    if is_single or is_like_file:
+    # Names are printed as JSON if their list, separated by commas, could be read as something else:
+    # a single name as that of a declared set, now or later (but for relevance), and a list that
+    # ends in `.json`, with the last name, as a file.
+    is_like_set = len(spec) == 1 and spec != ("relevance",)
+    last_name = spec[-1]
+    is_like_file = last_name.endswith(FILE_ENDING)
+    if is_like_set or is_like_file:
         return json.dumps(spec, ensure_ascii=False)
     return spell_names(spec)
 
@@ -124,19 +127,24 @@ def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
     """
 
     def parse(value: object) -> tuple[str, ...]:
-        """Return the names in a sequence, in JSON, or in a text separated by commas."""
+        """Return the names in a sequence, in JSON, or in a text separated by commas.
+
+        Errors start with `what` of the enclosing function.
+        """
         listed = value
         if isinstance(value, str):
             listed = _read_names(value.strip(), what)
-        if not isinstance(listed, Mapping | str):
+        names = None  # no names, or names that are repeated
+        # The scales in a mapping would be ignored.
+        if not isinstance(listed, Mapping):
             with errors_of(what):
                 names = _distinct_names(listed)
-            if names is not None:
-                return names
-        raise MultiAspectError(
-            f"{what}: expected distinct names of aspects, such as 'relevance,credibility', got "
-            f"{shown(value)}"
-        )
+        if names is None:
+            raise MultiAspectError(
+                f"{what}: expected distinct names of aspects, such as 'relevance,credibility', got "
+                f"{shown(value)}"
+            )
+        return names
 
     return parse
 

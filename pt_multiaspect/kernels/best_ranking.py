@@ -35,9 +35,8 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
     ndarray of int, shape (n_documents,)
         The rank of each judged document, from 1.
     """
-    measures = [form for form, _ in forms]
     linear: list[Linear] = []
-    linear_gains: list[Floats] = []
+    linear_gains: list[Floats] = []  # one array per linear measure, shape (n_documents,)
     others: list[Weighted] = []
     for form, weight in forms:
         if isinstance(form, Linear):
@@ -47,12 +46,13 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
             linear_gains.append(weight_of_document * form.normalised_gain)
         else:
             others.append((form, weight))
+    # Without linear measures, the array has no rows, but still one column per document.
     gains = np.array(linear_gains).reshape(len(linear), len(query))
 
+    measures = [form for form, _ in forms]
     if is_by_sorting(measures):
-        # Ties are broken by the gains themselves, so that sums do not depend on the order of the
-        # qrels.
         total_gain = gains.sum(axis=0)
+        # The gains themselves break ties, so that sums do not depend on the order of the qrels.
         return ranks_within_queries(query, total_gain, *gains)
     leaves_out = all(form.LEAVES_OUT for form in measures)
     return _ranks_by_assignment(linear, gains, others, query, n_queries, leaves_out)
@@ -94,15 +94,18 @@ def _ranks_by_assignment(
     leaves_out : bool
         Whether documents without a gain can follow the others, whatever their order.
     """
-    # Documents are sorted by gains, so that sums do not depend on the order of the qrels.
-    has_no_gain = ~gains.any(axis=0)
+    # Sort by query, then documents with a gain before those without one, then by gains, so that
+    # sums do not depend on the order of the qrels. `lexsort` sorts by its last key first.
+    has_gain = np.asarray(gains.any(axis=0), dtype=np.bool_)
+    has_no_gain = ~has_gain
     candidates = np.lexsort((*gains, has_no_gain, query))
-    # Documents without a gain, which are the last ones of their query, may keep their rank.
+    # These first ranks stay those of the documents that are left out, which are last anyway.
     ranks = restore_order(candidates, positions(query) + 1)
     if leaves_out:
-        has_gain = gains[:, candidates].any(axis=0)
-        candidates = candidates[has_gain]
+        is_kept = has_gain[candidates]
+        candidates = candidates[is_kept]
 
+    # The candidates of a query are adjacent, from its bound to that of the next query.
     bounds = np.searchsorted(query[candidates], np.arange(n_queries + 1))
     for index in range(n_queries):
         documents = candidates[bounds[index] : bounds[index + 1]]
@@ -123,17 +126,21 @@ def _rank_documents(
     required = documents
     ranks = np.arange(1, len(documents) + 1)
     if not others:
+        # Linear measures depend on gains and cutoffs only, which allows a smaller problem.
         required, ranks = _required_documents(linear, gains, index, documents, ranks)
     _check_size(len(required), len(ranks))
 
-    discounts = _discounts(linear, index, ranks)
-    worth = gains[:, required].T @ discounts  # (n_required, n_ranks)
+    # The worth of each document at each rank, summed over the measures: gain times discount of
+    # linear measures; shape (n_required, n_ranks).
+    discounts = _discounts(linear, index, ranks)  # (n_linear, n_ranks)
+    worth = gains[:, required].T @ discounts
     for measure, weight in others:
         worth += weight[index] * measure.worth(index, required, ranks)
+
+    # Each rank gets one document: the result is pairs of their indices.
     document_index, rank_index = linear_sum_assignment(worth, maximize=True)
     top = np.empty(len(ranks), dtype=np.intp)
     top[rank_index] = required[document_index]
-
     # The other documents are below all cutoffs, in any order.
     is_in_top = np.isin(documents, top)
     return np.append(top, documents[~is_in_top])
@@ -141,8 +148,9 @@ def _rank_documents(
 
 def _discounts(linear: Sequence[Linear], index: int, ranks: Ints) -> Floats:
     """Return the discounts of the query `index` at some ranks, shape (n_linear, n_ranks)."""
-    query_of_rank = np.full(len(ranks), index)
-    discounts = np.zeros((len(linear), len(ranks)))
+    n_ranks = len(ranks)
+    query_of_rank = np.full(n_ranks, index)
+    discounts = np.zeros((len(linear), n_ranks))
     for row, form in enumerate(linear):
         discounts[row] = form.discounts(ranks, query_of_rank)
     return discounts
@@ -167,18 +175,21 @@ def _check_size(n_documents: int, n_ranks: int) -> None:
 def _required_documents(
     linear: Sequence[Linear], gains: Floats, index: int, documents: Ints, ranks: Ints
 ) -> tuple[Ints, Ints]:
-    """Return documents of a query that suffice for a best ranking, and ranks above all cutoffs.
+    """Return documents of a query that suffice for a best ranking, and the ranks that they get.
 
-    Of documents with the same gains, at most one per rank is needed.
+    The query has the number `index`. The ranks are those down to the last one with a discount. Of
+    documents with the same gains, no more are needed than there are ranks.
     """
-    is_counted = (_discounts(linear, index, ranks) != 0).any(axis=0)
-    counted_ranks = ranks[is_counted]
-    n_ranks = int(counted_ranks.max(initial=0))
+    discounts = _discounts(linear, index, ranks)
+    is_counted = (discounts != 0).any(axis=0)
+    n_ranks = int(ranks[is_counted].max(initial=0))
 
-    # Number the documents of each class from 0: a class has the same gains in all measures.
+    # Documents with the same gains in all measures are a class.
     gains_of_documents = gains[:, documents]  # (n_linear, n_documents)
     _, inverse = np.unique(gains_of_documents, axis=1, return_inverse=True)
     gain_class = inverse.reshape(-1)  # some versions of NumPy return a matrix
+    # Number the documents within their class: classes [1, 0, 1] have the numbers [0, 0, 1].
+    # For that, sort by class, and restore the order of the documents.
     by_class = np.argsort(gain_class, kind="stable")
     sorted_number = positions(gain_class[by_class])
     number_in_class = restore_order(by_class, sorted_number)

@@ -121,7 +121,8 @@ class Additive(ABC):
         contributions = self.contributions(hits)
         if contributions is None:
             return None
-        # Without contributions of unjudged documents, there is one per hit only.
+        # A breakdown has contributions of all retrieved documents. Measures to which unjudged
+        # documents contribute return all of them, other measures those of the hits alone.
         has_only_hits = len(contributions) == len(hits.query)
         if has_only_hits:
             contributions = hits.spread(contributions)

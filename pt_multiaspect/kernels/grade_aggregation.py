@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Floats, Ints
+from .hits import heads
 
 
 def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
@@ -40,22 +41,25 @@ def majority(unit: Ints, grade: Ints, n_units: int) -> tuple[Ints, Ints]:
     Of tied grades, it is the lowest. Units without grades have -1 and 0. The parameters are those
     of `median`.
     """
-    # Count how often each grade occurs in each unit: one number stands for both.
+    # Count how often each pair of a unit and a grade occurs. One number stands for a pair, so that
+    # the distinct pairs are sorted by unit, then by grade.
     scale_size = int(grade.max(initial=0)) + 1
-    key = unit * scale_size + grade
-    distinct_keys, frequency = np.unique(key, return_counts=True)
-    key_unit, key_grade = np.divmod(distinct_keys, scale_size)
+    pair = unit * scale_size + grade
+    distinct_pairs, frequency = np.unique(pair, return_counts=True)
+    pair_unit, pair_grade = np.divmod(distinct_pairs, scale_size)
 
+    # The modes of a unit are its grades with the highest frequency.
     highest_frequency = np.zeros(n_units, dtype=np.intp)
-    np.maximum.at(highest_frequency, key_unit, frequency)
-    is_mode = frequency == highest_frequency[key_unit]
-    mode_unit = key_unit[is_mode]
-    mode = key_grade[is_mode]
+    np.maximum.at(highest_frequency, pair_unit, frequency)
+    is_mode = frequency == highest_frequency[pair_unit]
+    mode_unit = pair_unit[is_mode]
+    mode = pair_grade[is_mode]
     n_tied = np.bincount(mode_unit, minlength=n_units)
 
-    # Modes of a unit are in increasing order. Reversed, the lowest one is assigned last and stays.
+    # The modes of a unit are adjacent, the lowest one first.
+    first_mode = heads(mode_unit)
     lowest_mode = np.full(n_units, -1, dtype=np.intp)
-    lowest_mode[mode_unit[::-1]] = mode[::-1]
+    lowest_mode[mode_unit[first_mode]] = mode[first_mode]
     return lowest_mode, n_tied
 
 

@@ -150,27 +150,36 @@ def positions(query: Ints) -> Ints:
 
 
 def running_sum(values: Ints, query: Ints) -> Ints:
-    """Return the cumulative sum of the values within each query, exact for integers."""
-    sum_over_queries = np.cumsum(values)
+    """Return the cumulative sum of the values within each query, exact for integers.
+
+    Values [1, 2, 3, 4] of the queries [0, 0, 1, 1] have the sums [1, 3, 3, 7].
+    """
+    sum_from_start = np.cumsum(values)  # over all queries
+    # Subtract what is before the first element of the query.
     first = firsts(query)
-    sum_before_query = sum_over_queries[first] - values[first]
-    return sum_over_queries - sum_before_query
+    sum_before_query = sum_from_start[first] - values[first]
+    return sum_from_start - sum_before_query
 
 
 def running_total(values: Floats, query: Ints) -> Floats:
     """Return the cumulative sum of the values within each query.
 
-    Rounding errors do not depend on other queries.
+    Rounding errors do not depend on other queries, as no sum goes over their values.
     """
-    return _cumulate(np.add, values, positions(query))
+    position = positions(query)
+    return _cumulate(np.add, values, position)
 
 
 def running_product(factors: Floats, query: Ints) -> Floats:
-    """Return the product of the factors before each element within its query (1 for the first)."""
-    position = positions(query)
-    has_previous = position > 0
+    """Return the product of the factors before each element within its query (1 for the first).
+
+    Factors [2, 3, 4] of one query have the products [1, 2, 6].
+    """
+    # Shift the factors by one element, with 1 for the first element of each query.
     previous_factor = np.ones(len(factors))
-    previous_factor[1:] = np.where(has_previous[1:], factors[:-1], 1.0)
+    previous_factor[1:] = factors[:-1]
+    position = positions(query)
+    previous_factor[position == 0] = 1.0
     return _cumulate(np.multiply, previous_factor, position)
 
 
@@ -181,15 +190,18 @@ def _cumulate(combine: np.ufunc, values: Floats, position: Ints) -> Floats:
     """
     result = np.asarray(values, dtype=np.float64)
     last_position = int(position.max(initial=0))
-    # Each result combines the last 1, 2, 4, … values, so that few passes over the array suffice.
+    # Each result combines the last n values of its query: first 1, then 2, 4, 8, … Two results that
+    # are n apart make one of 2 n values, so that few passes over the array suffice.
     n_combined = 1
     while n_combined <= last_position:
+        # The result n elements before; the first n elements have none, and their own is not used.
         earlier = np.empty(len(result))
-        earlier[:n_combined] = result[:n_combined]  # not used: these positions are too low
+        earlier[:n_combined] = result[:n_combined]
         earlier[n_combined:] = result[:-n_combined]
         combined = combine(result, earlier)
-        has_earlier = position >= n_combined
-        result = np.where(has_earlier, combined, result)
+        # At lower positions, the earlier result is of another query.
+        is_same_query = position >= n_combined
+        result = np.where(is_same_query, combined, result)
         n_combined *= 2
     return result
 

@@ -54,12 +54,17 @@ class _SubtopicHits(NamedTuple):
 
 
 def _subtopic_hits(hits: Hits, members: Bools) -> _SubtopicHits:
-    """Return each pair of a hit and a subtopic of its document."""
+    """Return each pair of a hit and a subtopic of its document.
+
+    `members` tells which judged documents belong to each subtopic, shape (n_subtopics, n_pool).
+    """
     members_of_hits = members[:, hits.row]  # (n_subtopics, n_hits)
     subtopic, hit = np.nonzero(members_of_hits)
-    # Each subtopic has one ranking per query. The pairs are sorted by the numbers of the rankings.
-    ranking = subtopic * hits.n_queries + hits.query[hit]
-    n_above = positions(ranking)
+    # The pairs are sorted by subtopic, then by query and rank. So the hits of a query on a subtopic
+    # are adjacent: one number stands for both, and the position is the number of hits above.
+    query = hits.query[hit]
+    subtopic_and_query = subtopic * hits.n_queries + query
+    n_above = positions(subtopic_and_query)
     return _SubtopicHits(subtopic, hit, n_above)
 
 
@@ -97,26 +102,28 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
     Hits
         The rankings of the documents that belong to a subtopic.
     """
+    # Documents with the same query and subtopics have equal gains at each rank, so they wait in a
+    # queue, and only the first ones of the queues are compared.
     queues = _document_queues(hits.pool_query, members, tie)
-    n_above = np.zeros((len(members), hits.n_queries))
-    rank_of_document = np.zeros(len(hits.pool_query), dtype=np.intp)  # 0: not in the ranking
+    n_above = np.zeros((len(members), hits.n_queries))  # ranked documents on each subtopic
+    rank_of_document = np.zeros(len(hits.pool_query), dtype=np.intp)  # 0: not ranked
     last_rank = len(hits.pool_query)
     if cutoff is not None:
         last_rank = cutoff
     rank = 0
     while queues.has_documents and rank < last_rank:
         rank += 1
-        # Each query has candidates, of which the one with the highest gain gets the rank.
-        candidates = queues.fronts()
+        candidates = queues.fronts()  # of all queries
         query = hits.pool_query[candidates]
         is_member = members[:, candidates]  # (n_subtopics, n_candidates)
+        # The gain on a subtopic falls with each document that is ranked on it.
         subtopic_gain = (1.0 - alpha) ** n_above[:, query]
         gain = _sum_subtopics(np.where(is_member, subtopic_gain, 0.0))
+        # In each query, the candidate with the highest gain gets the rank.
         chosen = best_rows(query, gain, hits.n_queries, tie[candidates])
         rank_of_document[candidates[chosen]] = rank
-
-        # The gains of the next documents on the same subtopics are lower.
-        n_above[:, query[chosen]] += is_member[:, chosen]
+        query_of_chosen = query[chosen]
+        n_above[:, query_of_chosen] += is_member[:, chosen]
         queues.remove_fronts(chosen)
     ranked = np.flatnonzero(rank_of_document)
     return Hits.of_rows(hits.n_queries, hits.pool_query, ranked, rank_of_document[ranked])
@@ -153,15 +160,22 @@ class _DocumentQueues:
 
 
 def _document_queues(query: Ints, members: Bools, tie: Ints) -> _DocumentQueues:
-    """Return queues of the documents with a subtopic; within a queue, the largest tie is first."""
+    """Return queues of the documents with a subtopic; within a queue, the largest tie is first.
+
+    `query`, `members` and `tie` are of the judged documents, as in `greedy_ideal`.
+    """
     useful = np.flatnonzero(members.any(axis=0))
-    subtopics = members[:, useful]
-    order = np.lexsort((-tie[useful], *subtopics, query[useful]))
+    # Sort by query, then by subtopics, so that a queue is adjacent, then by decreasing tie:
+    # `lexsort` sorts by its last key first.
+    largest_tie_first = -tie[useful]
+    order = np.lexsort((largest_tie_first, *members[:, useful], query[useful]))
     documents = useful[order]
-    # A queue begins where the query or a subtopic differs from the document before.
-    rows = np.vstack([query[documents], members[:, documents]])
-    has_changed = np.diff(rows, axis=1, prepend=-1) != 0
-    start = np.flatnonzero(has_changed.any(axis=0))
+    # A queue begins where a document (a column) differs from the previous one in its query or in a
+    # subtopic (the rows). The first one differs from -1, which is no query.
+    properties = np.vstack([query[documents], members[:, documents]])
+    change = np.diff(properties, axis=1, prepend=-1)
+    begins_queue = (change != 0).any(axis=0)
+    start = np.flatnonzero(begins_queue)
     end = np.append(start[1:], len(documents))
     return _DocumentQueues(documents, start, end)
 
@@ -178,23 +192,29 @@ def n_subtopics(hits: Hits, members: Bools) -> Floats:
 def recall(hits: Hits, members: Bools) -> Floats:
     """Return the fraction of the subtopics that the hits belong to, per query."""
     pairs = _subtopic_hits(hits, members)
+    query_of_pair = hits.query[pairs.hit]
     is_first_of_subtopic = pairs.n_above == 0
-    n_found = hits.total(is_first_of_subtopic, hits.query[pairs.hit])
+    n_found = hits.total(is_first_of_subtopic, query_of_pair)
     return ratio(n_found, n_subtopics(hits, members))
 
 
 def precisions(hits: Hits, members: Bools, cutoff: int) -> Floats:
     """Return the precision at the cutoff, averaged over subtopics, per query."""
-    n_subtopics_of_hit = members[:, hits.row].sum(axis=0)
+    members_of_hits = members[:, hits.row]
+    n_subtopics_of_hit = members_of_hits.sum(axis=0)
     n_relevant = hits.total(n_subtopics_of_hit)  # summed over subtopics
     n_ranks = cutoff * n_subtopics(hits, members)
     return ratio(n_relevant, n_ranks)
 
 
 def average_precisions(hits: Hits, members: Bools) -> Floats:
-    """Return the average precision, averaged over subtopics, per query."""
-    values = []
+    """Return the average precision, averaged over the subtopics with documents, per query."""
+    precision_by_subtopic = []
     for is_member in members:
+        # `hits.pool_query` is the query of each judged document.
         n_relevant = hits.total(is_member, hits.pool_query)
-        values.append(average_precision(hits, is_member, n_relevant))
-    return ratio(_sum_subtopics(values), n_subtopics(hits, members))
+        precision_of_queries = average_precision(hits, is_member, n_relevant)
+        precision_by_subtopic.append(precision_of_queries)
+    # A subtopic without documents in a query adds 0, and does not count.
+    sum_of_precisions = _sum_subtopics(precision_by_subtopic)
+    return ratio(sum_of_precisions, n_subtopics(hits, members))

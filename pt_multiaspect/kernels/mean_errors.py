@@ -69,9 +69,10 @@ class Clusters:
     def freedom(self) -> float:
         """The degrees of freedom of standard errors, NaN for a single cluster.
 
-        For clusters of unequal sizes, they are those of Bell and McCaffrey, 1 / Σ_gh m_gh². The CR2
-        estimator is a quadratic form whose matrix m has, for the fractions s of the topics in the
-        clusters, m_gg = s_g and m_gh = -s_g s_h / √((1 - s_g) (1 - s_h)).
+        For clusters of unequal sizes, they are those of Bell and McCaffrey, 1 / Σ_gh m_gh², over
+        all pairs of clusters g and h. The CR2 estimator is a quadratic form with the matrix m. For
+        the fractions s of the topics in the clusters, it has m_gg = s_g on its diagonal, and
+        elsewhere m_gh = -s_g s_h / √((1 - s_g) (1 - s_h)).
         """
         n_clusters = len(self)
         if n_clusters < 2:
@@ -79,12 +80,15 @@ class Clusters:
         if self.has_equal_sizes:
             return float(n_clusters - 1)
         share = self.sizes / self.n_topics
-        # The square of `factor_sum` is the sum of all (s_g s_h)² / ((1 - s_g) (1 - s_h)). For g = h,
-        # that is not m_gg²: the corrections are the differences, s² - s⁴ / (1 - s)².
-        factor_sum = (share**2 / (1 - share)).sum()
+        # Outside the diagonal, m_gh² = f_g f_h for the factors f = s² / (1 - s). So (Σ f)² is the
+        # sum of squares, but for the diagonal, where it has f² in place of s². The correction is
+        # s² - f² = s² (1 - 2 s) / (1 - s)².
+        factors = share**2 / (1 - share)
+        factor_sum = factors.sum()
         corrections = share**2 * (1 - 2 * share) / (1 - share) ** 2
         sum_of_squares = corrections.sum() + factor_sum**2
         freedom = 1 / sum_of_squares
+        # It is in this range, but for rounding errors.
         return float(np.clip(freedom, 1, n_clusters - 1))
 
     @property
@@ -194,14 +198,19 @@ def _estimate_mean_of_strata(
     squared_errors = np.stack(squared_error_by_group, axis=-1)  # (..., n_groups)
     freedoms = np.array(freedom_by_group)  # (n_groups,)
     total = squared_errors.sum(axis=-1)
-    # Shares of the total avoid its square; they are undefined if all values are constant.
+
+    # With shares of the total, e / Σ e, the degrees of freedom are 1 / Σ (share² / f), without the
+    # square of a small total. If all values are constant, the total is 0 and gives no shares.
     with np.errstate(divide="ignore", invalid="ignore"):
         share = squared_errors / total[..., None]
         freedom = 1 / (share**2 / freedoms).sum(axis=-1)
     is_constant = total == 0
     freedom = np.where(is_constant, freedoms.sum(), freedom)
+
+    # The mean is the sum of the groups' means, whose squared errors add up, / number of groups.
     means = means_by_group.mean(axis=-1)
-    errors = np.sqrt(total) / len(groups.topics)
+    error_of_sum = np.sqrt(total)
+    errors = error_of_sum / len(groups.topics)
     return MeanEstimates(means, errors, freedom)
 
 
@@ -211,8 +220,8 @@ def variance(
     """Return the squared standard error of the mean times the number of clusters.
 
     It is that of the values if topics are independent, that of the clusters' means if these have
-    equal sizes, and otherwise that of the CR2 estimator, Σ s² d² / (1 - s) for clusters with the
-    fraction s of the topics and the deviation d from the mean.
+    equal sizes, and otherwise that of the CR2 estimator of the squared error, Σ s² d² / (1 - s) for
+    clusters with the fraction s of the topics and the deviation d from the mean.
 
     Parameters
     ----------
@@ -236,24 +245,31 @@ def variance(
     """
     if clusters is None:
         clusters = Clusters.independent(values.shape[-1])
-    n_clusters = len(clusters)
-    if n_clusters < 2:
+    if len(clusters) < 2:
         return np.full(values.shape[:-1], np.nan)
     if largest is None:
         largest = np.abs(values).max(axis=-1)
-    means, deviations = _cluster_means(values, clusters)
+    means, deviations = _cluster_means(values, clusters)  # (..., n_clusters)
     if clusters.has_equal_sizes:
         result = means.var(axis=-1, ddof=1)
     else:
-        share = clusters.sizes / clusters.n_topics
-        cr2_terms = share**2 * deviations**2 / (1 - share)  # (..., n_clusters)
-        squared_error = cr2_terms.sum(axis=-1)
-        result = n_clusters * squared_error
+        squared_error = _cr2_squared_error(deviations, clusters)
+        result = len(clusters) * squared_error
     # The variance of equal values is exactly 0, also if they differ by rounding.
     largest_deviation = np.abs(deviations).max(axis=-1)
     largest_rounding_error = TOLERANCE * np.asarray(largest)
     is_constant = largest_deviation <= largest_rounding_error
     return np.where(is_constant, 0.0, result)
+
+
+def _cr2_squared_error(deviations: Floats, clusters: Clusters) -> Floats:
+    """Return the CR2 estimate of the squared error of a mean, Σ s² d² / (1 - s).
+
+    `deviations` has the deviation d of each cluster's mean, shape (..., n_clusters).
+    """
+    share = clusters.sizes / clusters.n_topics  # the fraction s of the topics
+    terms = share**2 * deviations**2 / (1 - share)
+    return np.asarray(terms.sum(axis=-1))
 
 
 def _cluster_means(values: Floats, clusters: Clusters) -> tuple[Floats, Floats]:
@@ -288,17 +304,18 @@ def mean_covariances(values: Floats, clusters: Clusters, largest: Floats) -> Flo
     ndarray of float, shape (..., n_means, n_means)
         The squared standard errors of the means are on the diagonal.
     """
-    _, deviations = _cluster_means(values, clusters)
-    deviations = remove_rounding_errors(
-        deviations, largest[..., None]
-    )  # (..., n_means, n_clusters)
+    # The deviation of each cluster's mean, shape (..., n_means, n_clusters).
+    _, rounded_deviations = _cluster_means(values, clusters)
+    largest_of_mean = largest[..., None]
+    deviations = remove_rounding_errors(rounded_deviations, largest_of_mean)
     n_clusters = len(clusters)
     if clusters.has_equal_sizes:
-        # The covariances of the clusters' means, per number of clusters.
+        # The covariances of the clusters' means, Σ d d' / (n - 1), divided by their number n.
         sums_of_products = deviations @ deviations.swapaxes(-1, -2)
         divisor = (n_clusters - 1) * n_clusters
         return np.asarray(sums_of_products / divisor)
-    # The CR2 estimator sums the products of deviations, each times share / √(1 - share).
+    # The CR2 estimator is Σ s² d d' / (1 - s) for clusters with the fraction s of the topics: the
+    # sum of products of scaled deviations s d / √(1 - s).
     share = clusters.sizes / clusters.n_topics
     scaled = deviations * share / np.sqrt(1 - share)
     covariances = scaled @ scaled.swapaxes(-1, -2)

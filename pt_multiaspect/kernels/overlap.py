@@ -35,13 +35,15 @@ def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
 def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
     """Return the contribution of each hit to the compatibility.
 
-    It is that of the depths at which both rankings have the document.
+    It is that of the depths at which both rankings have the document, divided by the maximum.
     """
     ideal = _ideal_ranking(hits, gain, p)
     query = hits.pool_query[ideal.documents]
-    # Documents that are not in the ideal ranking contribute nothing.
+    contribution = ratio(ideal.contributions, ideal.maximum[query])
+    # From the documents of the ideal ranking to all judged ones, of which the others contribute
+    # nothing, and then to the hits.
     contribution_of_document = np.zeros(len(gain))
-    contribution_of_document[ideal.documents] = ratio(ideal.contributions, ideal.maximum[query])
+    contribution_of_document[ideal.documents] = contribution
     return contribution_of_document[hits.row]
 
 
@@ -62,20 +64,25 @@ def _ideal_ranking(hits: Hits, gain: Floats, p: float) -> _IdealRanking:
     The ideal ranking sorts documents of positive gain by decreasing gain. Documents of equal gain
     keep their order in the ranking; documents that were not retrieved are last.
     """
-    beyond = DEPTH + 1  # a rank that contributes nothing
-    rank_of_document = np.full(len(gain), beyond, dtype=np.intp)
+    # Rank of each judged document; one that was not retrieved has a rank that contributes nothing.
+    rank_beyond = DEPTH + 1
+    rank_of_document = np.full(len(gain), rank_beyond, dtype=np.intp)
     rank_of_document[hits.row] = hits.rank
+
     positive = np.flatnonzero(gain > 0)
-    # `lexsort` sorts by its last key first.
+    # Sort by query, then by decreasing gain, then by rank: `lexsort` sorts by its last key first.
     keys = (rank_of_document[positive], -gain[positive], hits.pool_query[positive])
-    documents = positive[np.lexsort(keys)]
+    order = np.lexsort(keys)
+    documents = positive[order]
     query = hits.pool_query[documents]
     ideal_rank = positions(query) + 1
-    # A document is in the overlap from the larger of its ranks in the two rankings.
+
+    # A document is in the overlap from the lower of its two ranks (the larger number) on.
     rank_in_both = np.maximum(ideal_rank, rank_of_document[documents])
-    contribution_from = _contributions_by_rank(p)
-    contributions = contribution_from[np.minimum(rank_in_both, beyond)]
-    ideal_contributions = contribution_from[np.minimum(ideal_rank, beyond)]
+    contribution_from_rank = _contributions_by_rank(p)  # up to `rank_beyond`
+    contributions = contribution_from_rank[np.minimum(rank_in_both, rank_beyond)]
+    # Compared with itself, the ideal ranking has each document in the overlap from its ideal rank.
+    ideal_contributions = contribution_from_rank[np.minimum(ideal_rank, rank_beyond)]
     maximum = hits.total(ideal_contributions, query)
     return _IdealRanking(documents, contributions, maximum)
 

@@ -59,6 +59,7 @@ def stopping_chance(hits: Hits, stop: Floats) -> Floats:
     """
     stops_if_reached = stop[hits.row]
     goes_on = 1.0 - stops_if_reached
+    # The user reaches a hit after going on at all hits above it; the product is of these alone.
     reaches = running_product(goes_on, hits.query)
     return np.asarray(stops_if_reached * reaches, dtype=np.float64)
 
@@ -69,15 +70,16 @@ def stop_probability(gain: Floats, top: float) -> Floats:
 
 
 def discounted_by_lack(hits: Hits, target: Target) -> Floats:
-    """Return the gain of each hit, discounted by what the ranking lacks of the ideal one.
+    """Return the gain of each hit / log2(2 + lack): the terms of G.
 
-    These are the terms of G. The discount is 1 / log2(2 + lack). The lack is the sum of gains down
-    to the rank of the hit in the ideal ranking, where each rank counts at least 1, minus that in
-    the ranking.
+    The lack of a hit is what the ranking lacks, down to its rank, of the gains of the ideal one:
+    the sum of gains in the ideal ranking, where each rank counts at least 1, minus that in the
+    ranking.
     """
     gain = target.gain[hits.row]
     sum_of_gains = running_total(gain, hits.query)
     ideal_sum = _ideal_sum(hits, target)
+    # Sums that differ by rounding only, relative to the ideal one, are equal: the lack is 0.
     lack = remove_rounding_errors(ideal_sum - sum_of_gains, ideal_sum)
     divisor = np.log2(2.0 + lack)
     return np.asarray(gain / divisor, dtype=np.float64)
@@ -88,26 +90,29 @@ def total_gain(target: Target) -> Floats:
 
     Thus, G of an ideal ranking, which adds them in this order, too, is exactly 1.
     """
-    order = descending(target.query, target.gain)
-    return target.total(target.gain[order])
+    # Documents are reordered within their queries only, so `target.query` fits the new order, too.
+    ideal_order = descending(target.query, target.gain)
+    return target.total(target.gain[ideal_order])
 
 
 def _ideal_sum(hits: Hits, target: Target) -> Floats:
     """Return the sum of gains in the ideal ranking down to the rank of each hit.
 
-    Each rank counts at least 1.
+    The ideal ranking has all judged documents by decreasing gain. Each rank counts at least 1, also
+    ranks below the ideal ranking.
     """
-    # The ideal rankings of all queries, one after the other.
-    order = descending(target.query, target.gain)
-    gain_by_rank = np.maximum(target.gain[order], 1.0)
-    sum_by_rank = running_total(gain_by_rank, target.query)
+    # The ideal rankings of all queries, one after the other, with the sum down to each rank.
+    ideal_order = descending(target.query, target.gain)
+    counted_gain = np.maximum(target.gain[ideal_order], 1.0)
+    sum_to_rank = running_total(counted_gain, target.query)
+    # Where the ranking of each query begins: 2 and 3 documents begin at 0 and 2.
     n_judged = np.bincount(target.query, minlength=target.n_queries)
-    first_index = np.cumsum(n_judged) - n_judged
-    # The ideal ranking has judged documents only; each rank below them counts 1.
-    n_judged_to_rank = np.minimum(hits.rank, n_judged[hits.query])
-    n_further_ranks = hits.rank - n_judged_to_rank
-    last_index = first_index[hits.query] + n_judged_to_rank - 1
-    ideal_sum = sum_by_rank[last_index] + n_further_ranks
+    start = np.cumsum(n_judged) - n_judged
+    # The rank of a hit, or the last rank of the ideal ranking if that ends above.
+    ideal_rank = np.minimum(hits.rank, n_judged[hits.query])
+    n_ranks_below = hits.rank - ideal_rank  # each counts 1
+    index = start[hits.query] + ideal_rank - 1
+    ideal_sum = sum_to_rank[index] + n_ranks_below
     return np.asarray(ideal_sum, dtype=np.float64)
 
 
@@ -133,21 +138,24 @@ def expected_search_length(
     """
     levels = _levels(level, hits, positive, target, n_positive)
     query = levels.query
-    relevant_to_level = running_sum(levels.n_relevant, query)
-    relevant_before = relevant_to_level - levels.n_relevant
+    n_relevant = levels.n_relevant
+    # Queries with fewer relevant documents than wanted need all of them.
+    n_needed = np.minimum(wanted, n_positive).astype(np.intp)
+    n_needed_of_query = n_needed[query]
+    # The search ends in the level in which the number of relevant documents reaches the needed one.
+    relevant_to_level = running_sum(n_relevant, query)
+    relevant_before = relevant_to_level - n_relevant
+    is_short_before = relevant_before < n_needed_of_query
+    is_reached = relevant_to_level >= n_needed_of_query
+    is_last_level = is_short_before & is_reached
+
+    # The search passes all non-relevant documents before that level. Within the level, in random
+    # order, it passes n_non_relevant / (n_relevant + 1) on average per relevant document.
     non_relevant_to_level = running_sum(levels.n_non_relevant, query)
     non_relevant_before = non_relevant_to_level - levels.n_non_relevant
-    # Queries with fewer relevant documents than wanted need all of them.
-    n_needed = np.minimum(wanted, n_positive).astype(np.intp)[query]
-    # The search ends in the level with the last relevant document that is needed.
-    needs_level = relevant_before < n_needed
-    has_enough = relevant_to_level >= n_needed
-    is_last_level = needs_level & has_enough
-    # In random order, each relevant document of the level that is needed is preceded, on average,
-    # by non-relevant / (relevant + 1) further documents.
-    n_needed_of_level = n_needed - relevant_before
-    expected_in_level = levels.n_non_relevant * n_needed_of_level / (levels.n_relevant + 1.0)
-    length = non_relevant_before + expected_in_level
+    n_needed_in_level = n_needed_of_query - relevant_before
+    passed_in_level = levels.n_non_relevant * n_needed_in_level / (n_relevant + 1.0)
+    length = non_relevant_before + passed_in_level
     expected = sums(query[is_last_level], length[is_last_level], hits.n_queries)
     # Without relevant documents, the search goes through all documents.
     all_non_relevant = sums(query, levels.n_non_relevant, hits.n_queries)
@@ -170,25 +178,33 @@ def _levels(
 
     The parameters are those of `expected_search_length`.
     """
-    # Levels are numbered from 0 over all queries.
+    # Count the documents, and the relevant ones, of the levels of retrieved documents, which are
+    # numbered from 0 over all queries.
     n_levels = int(level.max(initial=-1)) + 1
-    size = np.bincount(level, minlength=n_levels)
+    n_documents = np.bincount(level, minlength=n_levels)
     is_relevant_hit = positive[hits.row]
     level_of_hit = level[hits.retrieved_index]
     n_relevant = np.bincount(level_of_hit[is_relevant_hit], minlength=n_levels)
-    # The query of a level is that of its first document; before the first level is -1.
-    query_of_retrieved = np.repeat(np.arange(hits.n_queries), hits.n_ret)
-    is_first_of_level = np.diff(level, prepend=-1) > 0
-    query_of_level = query_of_retrieved[is_first_of_level]
-    # Judged documents that were not retrieved form one last level of each query.
-    n_relevant_left = n_positive - hits.total(is_relevant_hit)
-    is_judged = target.judged
-    n_judged_left = target.total(is_judged) - hits.total(is_judged[hits.row])
+    query_of_level = _queries_of_levels(level, hits)
+
+    # Add one level per query: its judged documents that were not retrieved.
     all_queries = np.arange(hits.n_queries)
+    n_judged = target.total(target.judged)
+    n_judged_hits = hits.total(target.judged[hits.row])
+    n_judged_left = n_judged - n_judged_hits
+    n_relevant_left = n_positive - hits.total(is_relevant_hit)
     query = np.concatenate([query_of_level, all_queries])
-    all_sizes = np.concatenate([size, n_judged_left]).astype(np.intp)
+    all_documents = np.concatenate([n_documents, n_judged_left]).astype(np.intp)
     all_relevant = np.concatenate([n_relevant, n_relevant_left]).astype(np.intp)
-    all_non_relevant = all_sizes - all_relevant
-    # The stable order keeps the last levels behind the others of their queries.
+    all_non_relevant = all_documents - all_relevant
+    # The stable order keeps the added levels behind the others of their queries.
     order = np.argsort(query, kind="stable")
     return _Levels(query[order], all_relevant[order], all_non_relevant[order])
+
+
+def _queries_of_levels(level: Ints, hits: Hits) -> Ints:
+    """Return the query of each level of retrieved documents, given the level of each document."""
+    query_of_document = np.repeat(np.arange(hits.n_queries), hits.n_ret)
+    # Levels are numbered from 0, so the first document begins one if -1 is put before it.
+    begins_level = np.diff(level, prepend=-1) > 0
+    return query_of_document[begins_level]

@@ -40,28 +40,38 @@ def utility(hits: Hits, themes: Floats, usability: Floats, overlap: float) -> Fl
     -------
     ndarray of float, shape (n_hits,)
     """
-    n_themes = len(themes)
-    # A sequence has the documents of a query with a gain on a theme, by rank; `theme` and `hit` have
-    # one element per document of a sequence.
-    theme, hit = np.nonzero(themes[:, hits.row])
+    gain = themes[:, hits.row]  # (n_themes, n_hits)
+    reduced_gain = _reduced_gains(hits, gain, overlap)
+    # The themes are added one after the other, so that rounding does not depend on the shape.
+    sum_of_gains = reduce(np.add, reduced_gain)
+    return np.asarray(usability[hits.row] * sum_of_gains, dtype=np.float64)
+
+
+def _reduced_gains(hits: Hits, gain: Floats, overlap: float) -> Floats:
+    """Return the gain of each hit on each theme, reduced by those of the hits above it.
+
+    `gain` and the result have the shape (n_themes, n_hits).
+    """
+    n_themes = len(gain)
+    # The hits of a query with a gain on a theme, by rank, are a sequence. The arrays below have one
+    # element per hit of a sequence: its theme, its index among the hits, and its sequence.
+    theme, hit = np.nonzero(gain)
     sequence = theme * hits.n_queries + hits.query[hit]
-    gain = themes[theme, hits.row[hit]]
-    cumulated = np.zeros(n_themes * hits.n_queries)
-    reduced_gains = np.zeros((n_themes, len(hits.row)))
-    # The k-th documents of all sequences are processed together, as each gain depends on those above.
+    reduced_gain = np.zeros(gain.shape)
+    cumulated = np.zeros(n_themes * hits.n_queries)  # the reduced gains of each sequence so far
+    # Each gain depends on those above it in its sequence. So all first hits of sequences are
+    # processed together, then all second ones, and so on.
     position = positions(sequence)
-    order = np.argsort(position, kind="stable")
-    n_documents_at_position = np.bincount(position)
-    ends = np.cumsum(n_documents_at_position)
-    for documents in np.split(order, ends[:-1]):
-        sequences = sequence[documents]
-        cumulated_gain = cumulated[sequences]
-        reduced = _reduce_gain(gain[documents], cumulated_gain, overlap)
+    by_position = np.argsort(position, kind="stable")
+    n_at_position = np.bincount(position)
+    ends = np.cumsum(n_at_position)
+    for elements in np.split(by_position, ends[:-1]):
+        sequences = sequence[elements]
+        element = (theme[elements], hit[elements])
+        reduced = _reduce_gain(gain[element], cumulated[sequences], overlap)
         cumulated[sequences] += reduced
-        reduced_gains[theme[documents], hit[documents]] = reduced
-    # The sum over themes, one after the other.
-    total = reduce(np.add, reduced_gains)
-    return np.asarray(usability[hits.row] * total, dtype=np.float64)
+        reduced_gain[element] = reduced
+    return reduced_gain
 
 
 def greedy_utility(
@@ -85,31 +95,31 @@ def greedy_utility(
     -------
     ndarray of float, shape (n_queries,)
     """
-    # One document stands for all of its type, of which `n_left` are not ranked yet.
-    document, n_left = _document_types(hits, themes, usability)
-    cumulated = np.zeros((len(themes), hits.n_queries))
+    # The candidates for the next rank, of all queries: one document for all with the same gains and
+    # usability, of which `n_left` are not ranked yet.
+    candidate, n_left = _document_types(hits, themes, usability)
+    cumulated = np.zeros((len(themes), hits.n_queries))  # the reduced gains so far
     total = np.zeros(hits.n_queries)
     n_ranks = len(hits.pool_query)  # no ranking is longer
     if cutoff is not None:
         n_ranks = cutoff
     for _ in range(n_ranks):
-        if len(document) == 0:
+        if len(candidate) == 0:
             break
-        # The candidates of the next rank: all types that are left, of all queries.
-        query = hits.pool_query[document]
-        gain = themes[:, document]  # (n_themes, n_candidates)
-        cumulated_gain = cumulated[:, query]
-        reduced_gain = _reduce_gain(gain, cumulated_gain, overlap)
-        sum_of_gains = reduce(np.add, reduced_gain)
-        added_utility = usability[document] * sum_of_gains
-        # Of each query, the candidate with the highest utility; the first one in case of ties.
+        # The utility that each candidate would add at this rank.
+        query = hits.pool_query[candidate]
+        reduced_gain = _reduce_gain(themes[:, candidate], cumulated[:, query], overlap)
+        sum_of_gains = reduce(np.add, reduced_gain)  # over the themes
+        added_utility = usability[candidate] * sum_of_gains
+        # Rank the best candidate of each query; the first one in case of ties.
         chosen = best_rows(query, added_utility, hits.n_queries)
         query_of_chosen = query[chosen]
         cumulated[:, query_of_chosen] += reduced_gain[:, chosen]
         total[query_of_chosen] += added_utility[chosen]
+        # A candidate whose documents are all ranked is no longer one.
         n_left[chosen] -= 1
         is_left = n_left > 0
-        document = document[is_left]
+        candidate = candidate[is_left]
         n_left = n_left[is_left]
     return total
 
@@ -120,19 +130,22 @@ def _document_types(hits: Hits, themes: Floats, usability: Floats) -> tuple[Ints
     Documents of a query with the same gains and usability are of one type. Types are sorted by
     query, decreasing usability, and decreasing gain on the first theme, on the second, and so on.
     """
+    # A document without usability or gains adds nothing.
     has_gain = themes.any(axis=0)
     is_usable = usability > 0
     useful = np.flatnonzero(is_usable & has_gain)
-    # `lexsort` sorts by its last key first, so the keys are in reverse order.
-    last_theme_first = -themes[::-1, useful]
-    keys = (*last_theme_first, -usability[useful], hits.pool_query[useful])
-    documents = useful[np.lexsort(keys)]
-    # A type begins where a document (column) differs from the previous one in any property (row).
-    # Before the first one are properties of -1, which no document has.
+    # `lexsort` sorts by its last key first, so the keys are in reverse order: the last theme first.
+    # Negative keys give a decreasing order.
+    theme_keys = -themes[::-1, useful]
+    usability_key = -usability[useful]
+    order = np.lexsort((*theme_keys, usability_key, hits.pool_query[useful]))
+    documents = useful[order]
+    # Now the documents of a type are adjacent. A type begins where a document (a column) differs
+    # from the previous one in any property (a row): the first one differs from -1, which none has.
     query = hits.pool_query[documents]
     properties = np.vstack([query, usability[documents], themes[:, documents]])
     change = np.diff(properties, axis=1, prepend=-1.0)
-    is_new_type = (change != 0).any(axis=0)
-    first_of_type = np.flatnonzero(is_new_type)
-    n_documents = np.diff(first_of_type, append=len(documents))
-    return documents[first_of_type], n_documents
+    begins_type = (change != 0).any(axis=0)
+    start = np.flatnonzero(begins_type)
+    n_documents = np.diff(start, append=len(documents))
+    return documents[start], n_documents

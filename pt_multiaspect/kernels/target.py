@@ -36,15 +36,15 @@ class Source(Protocol):
         """Warn if no label can reach ``rel``; called when a measure uses `at_least`."""
 
     def check_gains(self, measure: str) -> None:
-        """Raise an error if gains are negative.
+        """Raise an error if gains are negative (each class of sources implements it).
 
-        It is called if a `measure` that does not support them reads gains.
+        It is called if a `measure` that does not support negative gains reads gains.
         """
 
     def check_degrees(self) -> None:
-        """Warn of labels below 0 without declared gains.
+        """Warn of labels below 0 without declared gains (each class of sources implements it).
 
-        Measures that rank harmful documents lowest call it.
+        It is called by measures that rank harmful documents lowest.
         """
 
     def mapped_gains(self, gains: Mapping[float, float]) -> Floats:
@@ -110,7 +110,7 @@ class Target(Memo):
 
         Documents in the qrels can lack all labels.
         """
-        # The label of junk is NaN for documents that nobody judged.
+        # `junk` is NaN for unjudged documents, 0 or a label for all others.
         is_unjudged = np.isnan(self.source.junk)
         return ~is_unjudged
 

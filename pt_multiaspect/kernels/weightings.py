@@ -9,7 +9,7 @@ from .rounding import remove_rounding_errors
 
 
 def simplex_points(n_points: int, n_aspects: int, seed: int) -> Floats:
-    """Return weightings that are spread evenly over the simplex, a scrambled Sobol sequence.
+    """Return weightings that are spread evenly over the simplex, from a scrambled Sobol sequence.
 
     Parameters
     ----------
@@ -27,12 +27,14 @@ def simplex_points(n_points: int, n_aspects: int, seed: int) -> Floats:
     """
     from scipy.stats import qmc
 
-    # The gaps between sorted uniform numbers, and to 0 and 1, are uniform on the simplex.
-    sequence = qmc.Sobol(n_aspects - 1, seed=seed)
+    # Sobol sequences are drawn by the binary logarithm of their length.
     log2_of_n_points = int(n_points).bit_length() - 1
-    uniform_numbers = sequence.random_base2(log2_of_n_points)
-    ordered = np.sort(uniform_numbers, axis=1)
-    return np.diff(ordered, axis=1, prepend=0.0, append=1.0)
+    sequence = qmc.Sobol(n_aspects - 1, seed=seed)
+    uniform_numbers = sequence.random_base2(log2_of_n_points)  # (n_points, n_aspects - 1)
+    # Sorted uniform numbers divide the interval [0, 1] into gaps, one per aspect. The gaps are
+    # uniform on the simplex: 0.2 and 0.7 give the weights 0.2, 0.5 and 0.3.
+    dividers = np.sort(uniform_numbers, axis=1)
+    return np.diff(dividers, axis=1, prepend=0.0, append=1.0)
 
 
 def positive_fraction(differences: Floats) -> Floats:
@@ -55,24 +57,27 @@ def positive_fraction(differences: Floats) -> Floats:
     ordered = np.sort(differences, axis=-1)
     n = ordered.shape[-1]
     is_positive = np.asarray(ordered > 0, dtype=np.float64)
-    # fractions[first] is the fraction f of the differences from `first` on, `length` in number. For
-    # a single one, it is 1 or 0; those of each length follow from those of the length before.
+    # The fractions of 1, 2, … adjacent differences, from each first one on. Those of one difference
+    # are 1 or 0; those of more follow from the fractions without the last or the first of them.
     fractions = [is_positive[..., first] for first in range(n)]
     for length in range(2, n + 1):
+        longer_fractions = []
         for first in range(n - length + 1):
             last = first + length - 1
             low = ordered[..., first]
             high = ordered[..., last]
-            fraction_without_low = fractions[first + 1]
-            fraction_without_high = fractions[first]
-            numerator = high * fraction_without_low - low * fraction_without_high
-            # Of one sign, the differences have a fraction of 1 or 0, as the last one has.
+            without_high = fractions[first]
+            without_low = fractions[first + 1]
+            numerator = high * without_low - low * without_high
+            # Without both signs, the fraction is 1 or 0, as that of the last difference alone.
             has_both_signs = (low < 0) & (high > 0)
             fraction = is_positive[..., last].copy()
             np.divide(numerator, high - low, out=fraction, where=has_both_signs)
-            fractions[first] = fraction
+            longer_fractions.append(fraction)
+        fractions = longer_fractions
     # Rounding may exceed 1.
-    return np.minimum(fractions[0], 1.0)
+    (fraction_of_all,) = fractions
+    return np.minimum(fraction_of_all, 1.0)
 
 
 def differences_at_corners(differences: Floats, least: Floats, largest: Floats) -> Floats:
@@ -103,8 +108,8 @@ def nearest_reversal(
 ) -> Floats:
     """Return the nearest weighting, by total variation, at which the sign of Σ_a w_a d_a reverses.
 
-    Weight moves from the aspects with the highest differences, in the direction of the sum, to the
-    one with the lowest, until the sum is 0.
+    Weight moves from the aspects that support the sign most to the one that supports it least,
+    until the sum is 0.
 
     Parameters
     ----------
@@ -122,18 +127,20 @@ def nearest_reversal(
         is 0.
     """
     total = remove_rounding_errors(differences @ weights, largest)
-    # With the sign of the sum, differences are positive where weight supports it.
-    supports = differences * np.sign(total)[:, None]  # (m, n)
+    # Support is positive on aspects whose difference has the sign of the sum. Weighted with
+    # supports in place of differences, the sum is positive, and is to decrease to 0.
+    sign = np.sign(total)[:, None]
+    supports = differences * sign  # (m, n)
     row = np.arange(len(differences))
-    taker = supports.argmin(axis=1)
-    support_of_taker = supports[row, taker][:, None]
-    # By how much the sum decreases per unit of weight that an aspect gives to the taker.
-    decrease_per_weight = supports - support_of_taker
+    receiver = supports.argmin(axis=1)
+    support_of_receiver = supports[row, receiver][:, None]
+    # By how much the sum decreases per unit of weight that an aspect gives to the receiver.
+    decrease_per_weight = supports - support_of_receiver
     given = _given_weights(supports, decrease_per_weight, weights - least, np.abs(total))
-    result = np.broadcast_to(weights, supports.shape).copy()
-    result -= given
-    result[row, taker] += given.sum(axis=1)
-    # If no corner of the weightings reverses the sign, none does.
+    result = weights - given
+    result[row, receiver] += given.sum(axis=1)
+    # The sum is lowest at a corner of the weightings. If it is not negative there, the sign never
+    # reverses.
     sums_at_corners = differences_at_corners(supports, least, largest)
     lowest = sums_at_corners.min(axis=1)
     is_never_reversed = (total == 0) | (lowest >= 0)
@@ -146,22 +153,38 @@ def _given_weights(
 ) -> Floats:
     """Return the weight that each aspect gives, until the sum has decreased from `total` to 0.
 
-    Aspects with the highest `supports` give first, each as much as it may. All arrays have the
-    shape (m, n), but for `may_give` (n,) and `total` (m,).
+    Aspects with the highest support give first, each as much as it may.
+
+    Parameters
+    ----------
+    supports : ndarray of float, shape (m, n)
+        How much each aspect supports the sign of each sum.
+    decrease_per_weight : ndarray of float, shape (m, n)
+        The decrease of the sum per unit of weight given; 0 for the aspect that receives it.
+    may_give : ndarray of float, shape (n,)
+        The maximum weight that each aspect may give.
+    total : ndarray of float, shape (m,)
+        The sums.
+
+    Returns
+    -------
+    ndarray of float, shape (m, n)
     """
-    # The arrays with an "ordered" name have the aspects in the order in which they give.
+    # Arrays with an "ordered" name have the aspects in the order in which they give.
     order = np.argsort(-supports, axis=1, kind="stable")
     may_give_of_rows = np.broadcast_to(may_give, supports.shape)
     ordered_may_give = np.take_along_axis(may_give_of_rows, order, axis=1)
     ordered_per_weight = np.take_along_axis(decrease_per_weight, order, axis=1)
-    # What is left of the sum when the turn of each aspect comes.
-    largest_decrease = ordered_may_give * ordered_per_weight
-    decrease_before = np.cumsum(largest_decrease, axis=1) - largest_decrease
-    left = np.maximum(total[:, None] - decrease_before, 0.0)
-    # The taker itself has no decrease and gives nothing.
+    # What is left of the sum after all earlier aspects have given what they may.
+    ordered_decrease = ordered_may_give * ordered_per_weight
+    decrease_before = np.cumsum(ordered_decrease, axis=1) - ordered_decrease
+    ordered_left = np.maximum(total[:, None] - decrease_before, 0.0)
+    # The weight that decreases the rest to 0; none of the receiver, which decreases nothing.
     ordered_needed = np.zeros_like(ordered_per_weight)
-    np.divide(left, ordered_per_weight, out=ordered_needed, where=ordered_per_weight > 0)
+    decreases = ordered_per_weight > 0
+    np.divide(ordered_left, ordered_per_weight, out=ordered_needed, where=decreases)
     ordered_given = np.minimum(ordered_needed, ordered_may_give)
+    # Back to the order of the columns.
     given = np.zeros_like(ordered_given)
     np.put_along_axis(given, order, ordered_given, axis=1)
     return given
@@ -187,23 +210,27 @@ def reversing_weight(
     """
     weighted_sum = differences @ weights
     total = remove_rounding_errors(weighted_sum, largest)
+    largest_of_row = largest[:, None]
     # The mean difference of the other aspects; NaN for an aspect that has all weight.
     weight_of_others = 1 - weights
     sum_of_others = weighted_sum[:, None] - weights * differences  # (m, n)
-    sum_of_others = remove_rounding_errors(sum_of_others, largest[:, None])
+    sum_of_others = remove_rounding_errors(sum_of_others, largest_of_row)
     others = np.full(differences.shape, np.nan)
     np.divide(sum_of_others, weight_of_others, out=others, where=weight_of_others > 0)
-    # The sum with the weight w of the aspect is w d + (1 - w) others, which is 0 for
-    # w = others / (others - d), in [0, 1] if the signs differ.
+
+    # With the weight w of the aspect, the sum is w d + (1 - w) others. It is 0 at
+    # w = others / (others - d), which is in [0, 1] if the signs of d and others differ.
     result: Floats = np.full(differences.shape, np.nan)
     has_both_signs = others * differences < 0
     np.divide(others, others - differences, out=result, where=has_both_signs)
-    # The sign must reverse before the aspect, or another one, has its least weight.
+
+    # On the way to this weight, up or down, the weight may reach a limit first, at which another
+    # aspect, or this one, has its least weight. The sign must have reversed there.
     is_raised = result > weights
     limit = np.where(is_raised, _largest_weights(weights, least), least)
     limit_of_others = 1 - limit
     sum_at_limit = limit * differences + limit_of_others * others
-    sum_at_limit = remove_rounding_errors(sum_at_limit, largest[:, None])
+    sum_at_limit = remove_rounding_errors(sum_at_limit, largest_of_row)
     sign_of_total = np.sign(total)[:, None]
     is_reversed = np.sign(sum_at_limit) == -sign_of_total
     is_tie = sign_of_total == 0
@@ -212,14 +239,18 @@ def reversing_weight(
 
 
 def _largest_weights(weights: Floats, least: Floats) -> Floats:
-    """Return the weight of each aspect at which another one, in proportion, has its least."""
-    # By which factor the weight of each aspect can fall to its least; 0 for those without weight.
+    """Return the largest weight that each aspect can get while the others keep their proportions.
+
+    With it, one of the others has its least weight. All arrays have the shape (n_aspects,).
+    """
+    # The factor by which the weight of each aspect can fall to its least; 0 without weight.
     lowest_factor = np.zeros_like(weights)
     np.divide(least, weights, out=lowest_factor, where=weights > 0)
-    # All others fall by the same factor: the largest of these.
+    # In proportion, all others fall by the same factor: the largest of theirs.
     factor_of_others = np.zeros_like(weights)
     for aspect in range(len(weights)):
-        lowest_of_others = np.delete(lowest_factor, aspect)
-        factor_of_others[aspect] = lowest_of_others.max(initial=0.0)
-    weight_of_others = factor_of_others * (1 - weights)
-    return np.asarray(1 - weight_of_others)
+        factors = np.delete(lowest_factor, aspect)
+        factor_of_others[aspect] = factors.max(initial=0.0)
+    # Their weights sum to 1 - weight now; the aspect gets what is left when they have fallen.
+    least_of_others = factor_of_others * (1 - weights)
+    return np.asarray(1 - least_of_others)

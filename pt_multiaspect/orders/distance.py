@@ -17,7 +17,7 @@ from .._typing import Bools, Floats, Ints
 from ..aspects import Aspects, Scale
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError
-from .registered import Distance, RegisteredDistance, check_distance, distance_table, exponent_of
+from .registered import RegisteredDistance, check_distance, distance_table, exponent_of
 from .tuple_order import (
     TOLERANCE,
     Grades,
@@ -108,9 +108,9 @@ class DistanceOrder(TupleOrder):
 
     def _tabulate_keys(self, distance: RegisteredDistance) -> None:
         """Set the keys of a user-defined distance: the distances of all tuples, in a table."""
-        self._function: Distance | None = distance.function
-        self._exponent = 1.0
-        #: The distance of each tuple, with one dimension per aspect.
+        self._has_table = True
+        self._exponent = 1.0  # keys are distances, of which no root is taken
+        #: The distance of each tuple, with one dimension per aspect, indexed by grades.
         self._table = distance_table(distance.function, distance, self._gaps, self.names)
         largest_distance = float(self._table.max())
         self._tolerance = TOLERANCE * largest_distance
@@ -123,10 +123,9 @@ class DistanceOrder(TupleOrder):
         A key is the sum of the gaps to the power of the exponent, without the root: it orders
         tuples exactly as the distance does. For the Chebyshev distance, it is the maximum gap.
         """
-        self._function = None
+        self._has_table = False
         self._exponent = exponent
-        self._tolerance = 0.0
-        #: One array per aspect, with one part per grade.
+        #: One array per aspect, with one part per grade, the lowest one first.
         self._parts: list[NDArray[Any]]
         if self._is_chebyshev:
             self._parts = _exact_parts(self._gaps, 1)
@@ -134,10 +133,16 @@ class DistanceOrder(TupleOrder):
             self._parts = _exact_parts(self._gaps, int(exponent))
         else:
             self._parts = _rounded_parts(self._gaps, exponent)
+        # Keys that differ by at most the tolerance are equal: 0 for sums of integers, which are
+        # exact, but not for those of fractional powers.
+        self._tolerance = 0.0
+        is_rounded = not self._is_chebyshev and not exponent.is_integer()
+        if is_rounded:
             largest_parts = [part.max() for part in self._parts]
             self._tolerance = TOLERANCE * float(sum(largest_parts))
+        # The worst tuple has all lowest grades.
         parts_of_lowest_grades = [part[:1] for part in self._parts]
-        self._worst_key = self._combine_parts(parts_of_lowest_grades)[0]
+        (self._worst_key,) = self._combine_parts(parts_of_lowest_grades)
 
     @property
     def _is_chebyshev(self) -> bool:
@@ -159,15 +164,18 @@ class DistanceOrder(TupleOrder):
     def _keys(self, grades: Grades) -> NDArray[Any]:
         """Return the key of each tuple, larger if the tuple is farther from the best one.
 
-        Equal distances have equal keys, except for differences up to the tolerance.
+        Equal distances have equal keys, except for differences up to the tolerance. The rows of
+        `grades` are tuples of grade indices, one column per aspect.
         """
+        grades_by_aspect = grades.T
         keys: NDArray[Any]
-        if self._function is not None:
-            keys = self._table[tuple(grades.T)]
+        if self._has_table:
+            # The table has one dimension per aspect, so it takes one index array per aspect.
+            keys = self._table[tuple(grades_by_aspect)]
         else:
             parts = []
-            for grade_parts, aspect_grades in zip(self._parts, grades.T, strict=True):
-                parts.append(grade_parts[aspect_grades])
+            for part_of_grade, aspect_grades in zip(self._parts, grades_by_aspect, strict=True):
+                parts.append(part_of_grade[aspect_grades])
             keys = self._combine_parts(parts)
         if self._gate_column is not None:
             # Without its precondition, a document is as bad as the worst tuple.
@@ -197,37 +205,41 @@ class DistanceOrder(TupleOrder):
         return distinct
 
     def _distinct_sums(self, keys: NDArray[Any], parts: NDArray[Any]) -> NDArray[Any]:
-        """Return the distinct sums of one of the keys and one of the parts, in increasing order."""
-        # Parts are added in blocks, since all sums at once may not fit into memory.
+        """Return the distinct sums of one of the keys and one of the parts, in increasing order.
+
+        An error is raised as soon as they are too many.
+        """
+        # All sums at once may not fit into memory. So parts are added in blocks, and the distinct
+        # sums so far are joined with those of the next block.
         n_sums_per_block = 4 * MAX_CLASSES
         block_length = max(1, n_sums_per_block // len(keys))
-        distinct = keys[:0]
+        distinct = np.empty(0, dtype=keys.dtype)
         for start in range(0, len(parts), block_length):
-            end = start + block_length
-            sums = np.add.outer(keys, parts[start:end])
-            candidates = np.concatenate([distinct, sums.ravel()])
-            distinct = self._distinct_keys(candidates)
+            block = parts[start : start + block_length]
+            sums = np.add.outer(keys, block).ravel()
+            distinct = self._distinct_keys(np.concatenate([distinct, sums]))
         return distinct
 
     @cached_property
     def _class_keys(self) -> NDArray[Any]:
         """The key of each class, from the class of the best tuple to the farthest."""
-        if self._function is not None:
+        if self._has_table:
+            # A table has few enough tuples to list them all.
             possible_keys = self._keys(self._all_tuples())
         else:
             possible_keys = self._combined_keys()
         return self._distinct_keys(possible_keys)
 
     def _combined_keys(self) -> NDArray[Any]:
-        """Return the keys of all tuples for a Minkowski distance, in any order and with repetitions.
+        """Return the possible keys for a Minkowski distance, in any order and with repetitions.
 
-        Parts are combined aspect by aspect, since there may be too many tuples to list.
+        There may be too many tuples to list, so the parts of keys are combined aspect by aspect.
         """
-        parts = list(self._parts)
+        parts = list(self._parts)  # one array per aspect, the part of the lowest grade first
         dtype = parts[0].dtype
         worst_key = np.array([self._worst_key], dtype=dtype)
         if self._gate_column is not None:
-            # With the lowest grade of the gate, only the worst key is possible.
+            # With the lowest grade of the gate, only the worst key is possible. It is added below.
             parts_above_lowest = parts[self._gate_column][1:]
             if len(parts_above_lowest) == 0:
                 return worst_key
@@ -236,6 +248,7 @@ class DistanceOrder(TupleOrder):
             # The maximum part of a tuple is one of the parts.
             keys = np.concatenate(parts)
         else:
+            # Equal sums are joined after each aspect, so that the sums do not multiply.
             keys = np.zeros(1, dtype=dtype)
             for aspect_parts in parts:
                 keys = self._distinct_sums(keys, np.unique(aspect_parts))
@@ -258,7 +271,8 @@ class DistanceOrder(TupleOrder):
         if self._tolerance:
             # Rounding may have left a key slightly below the key of its class.
             keys = keys + self._tolerance
-        # Keys of classes start at the best tuple, but classes are numbered from the farthest one.
+        # The keys of classes increase from the best tuple on. Among them, the key of a tuple in the
+        # best class follows 1, that of one in the farthest class follows all: that is class 0.
         n_class_keys_up_to = np.searchsorted(self._class_keys, keys, side="right")
         index = self.n_classes - n_class_keys_up_to
         return index.astype(np.intp)
@@ -311,6 +325,8 @@ class DistanceOrder(TupleOrder):
 
     def _relative_distances(self, grades: Grades) -> Floats:
         """Return distance to the best tuple / maximum distance for each tuple, in [0, 1]."""
+        # Keys are distances to the power of the exponent, or the maximum gap for Chebyshev. That of
+        # the worst tuple is the largest; if it is 0, all distances are.
         if self._worst_key == 0:
             return np.zeros(len(grades))
         keys = self._keys(grades)
@@ -319,7 +335,6 @@ class DistanceOrder(TupleOrder):
         relative_keys = (keys / self._worst_key).astype(np.float64)
         if self._is_chebyshev:
             return relative_keys
-        # Keys are distances to the power of the exponent.
         return relative_keys ** (1.0 / self._exponent)
 
     def _unify_equal_keys(self, keys: NDArray[Any]) -> NDArray[Any]:
@@ -327,12 +342,13 @@ class DistanceOrder(TupleOrder):
 
         So tuples at the distance of the worst tuple have its key.
         """
-        levels = np.unique(np.append(keys, self._worst_key))
-        # The last level has no larger neighbour, so it is infinitely far from it and stays.
-        distance_to_next = np.diff(levels, append=np.inf)
-        largest_levels = levels[distance_to_next > self._tolerance]
-        index = np.searchsorted(largest_levels, keys)  # of the first level not below the key
-        unified: NDArray[Any] = largest_levels[index]
+        distinct_keys = np.unique(np.append(keys, self._worst_key))
+        # A key without another one just above it is the largest of its equals. The last key has
+        # none above it: infinity stands for the next one.
+        distance_to_next = np.diff(distinct_keys, append=np.inf)
+        largest_keys = distinct_keys[distance_to_next > self._tolerance]
+        first_not_below = np.searchsorted(largest_keys, keys)
+        unified: NDArray[Any] = largest_keys[first_not_below]
         return unified
 
     def described(self, grades: Grades) -> dict[str, NDArray[Any]]:
@@ -347,13 +363,14 @@ class DistanceOrder(TupleOrder):
     @property
     def _maximum_distance(self) -> float:
         """The distance between the tuple of all lowest grades and the best tuple."""
-        if self._function is not None:
-            return float(self._worst_key)
+        if self._has_table:
+            return float(self._worst_key)  # keys in the table are distances
         gaps_of_lowest_grades = [float(aspect_gaps[0]) for aspect_gaps in self._gaps]
         widest = max(gaps_of_lowest_grades)
         if self._is_chebyshev or widest == 0:
             return widest
-        # Powers of relative gaps are at most 1; those of the gaps may be too large for a float.
+        # The root of the sum of powers. Powers of relative gaps are at most 1; those of the gaps
+        # themselves may be too large for a float.
         powers = [(gap / widest) ** self._exponent for gap in gaps_of_lowest_grades]
         relative_distance = sum(powers) ** (1.0 / self._exponent)
         return float(widest * relative_distance)

@@ -375,11 +375,15 @@ class Order(Named, TupleOrder):
 
     @cached_property
     def _class_weights(self) -> Floats:
-        """The highest weight of class 0 and the weight of each higher class, increasing."""
-        lowest = max(self.worst_weight, 0.0)
-        is_above_lowest = self._values > lowest
-        higher = self._values[is_above_lowest]
-        return np.unique(np.append(higher, lowest))
+        """The highest weight of class 0 and the weight of each higher class, increasing.
+
+        Tuples that are no better than the tuple of all lowest grades are class 0, and so are
+        harmful ones, whose weight is below 0.
+        """
+        highest_of_class_0 = max(self.worst_weight, 0.0)
+        is_higher = self._values > highest_of_class_0
+        higher_weights = self._values[is_higher]
+        return np.unique(np.append(higher_weights, highest_of_class_0))
 
     @property
     def n_classes(self) -> int:
@@ -410,6 +414,7 @@ class Order(Named, TupleOrder):
         return {"order": self}
 
     def __str__(self) -> str:
+        # As the words for this order in sentences: "tuples are ranked by …".
         if self.name:
             return f"{self.name}, with their weights"
         return "an explicit order, with their weights"

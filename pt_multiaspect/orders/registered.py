@@ -153,6 +153,17 @@ def distance_table(
 
     An element of the table is indexed by the grade indices of its tuple. The distances are checked:
     they must be finite, not negative, and must not decrease when a gap increases.
+
+    Parameters
+    ----------
+    function : callable
+        The distance.
+    name : object
+        Its name, for errors.
+    gaps : sequence of sequences of Fraction
+        For each aspect, the gap between each grade, from the lowest on, and the best one.
+    names : sequence of str
+        The names of the aspects.
     """
     n_grades = tuple(map(len, gaps))  # per aspect
     n_tuples = math.prod(n_grades)
@@ -161,31 +172,40 @@ def distance_table(
             f"distance {name!r} (user-defined): expected at most {MAX_TUPLES} label tuples, got "
             f"{n_tuples}"
         )
+    # All combinations of gaps, in the order of the elements of the table.
     gaps_by_aspect = [np.array(aspect_gaps, dtype=np.float64) for aspect_gaps in gaps]
     grid = np.meshgrid(*gaps_by_aspect, indexing="ij")
     gaps_of_tuples = np.stack(list(map(np.ravel, grid)), axis=1)  # (n_tuples, n_aspects)
     distances = _compute_distances(function, name, gaps_of_tuples)
     table = distances.reshape(n_grades)
-    highest = distances.max()
-    for aspect in range(len(names)):
-        # From each grade of the aspect to the next higher one, with the other grades unchanged.
-        differences = np.diff(table, axis=aspect)
-        # A higher grade has a smaller gap, so distances must not increase along the grades.
-        increases = np.argwhere(differences > TOLERANCE * highest)
-        if len(increases):
-            lower_tuple = increases[0].tolist()
-            higher_tuple = lower_tuple.copy()
-            higher_tuple[aspect] += 1
-            lower = np.ravel_multi_index(lower_tuple, n_grades)
-            higher = np.ravel_multi_index(higher_tuple, n_grades)
-            lower_distance = format(distances[lower], "g")
-            higher_distance = format(distances[higher], "g")
-            raise MultiAspectError(
-                f"distance {name!r} decreases when the gap of {names[aspect]} increases: "
-                f"{higher_distance} for the gaps {gaps_of_tuples[higher]}, {lower_distance} for "
-                f"{gaps_of_tuples[lower]}. Such an order ranks worse documents above better ones"
-            )
+    for aspect, aspect_name in enumerate(names):
+        _refuse_decrease(name, table, gaps_of_tuples, aspect, aspect_name)
     return table
+
+
+def _refuse_decrease(
+    name: object, table: Floats, gaps_of_tuples: Floats, aspect: int, aspect_name: str
+) -> None:
+    """Raise an error if the distances in the table decrease when the gap of an aspect increases."""
+    # The changes from each grade of the aspect to the next higher one, which has a smaller gap, so
+    # that the distance must not increase.
+    changes = np.diff(table, axis=aspect)
+    increases = np.argwhere(changes > TOLERANCE * table.max())
+    if len(increases) == 0:
+        return
+    # The positions, in the rows of gaps, of the first tuple and of that with the next higher grade.
+    worse_tuple = increases[0].tolist()
+    better_tuple = worse_tuple.copy()
+    better_tuple[aspect] += 1
+    worse = np.ravel_multi_index(worse_tuple, table.shape)
+    better = np.ravel_multi_index(better_tuple, table.shape)
+    distance_of_worse = format(table.flat[worse], "g")
+    distance_of_better = format(table.flat[better], "g")
+    raise MultiAspectError(
+        f"distance {name!r} decreases when the gap of {aspect_name} increases: "
+        f"{distance_of_better} for the gaps {gaps_of_tuples[better]}, {distance_of_worse} for "
+        f"{gaps_of_tuples[worse]}. Such an order ranks worse documents above better ones"
+    )
 
 
 def _compute_distances(function: Distance, name: object, gaps: Floats) -> Floats:
@@ -215,8 +235,8 @@ def _compute_distances(function: Distance, name: object, gaps: Floats) -> Floats
 def check_distance(distance: object) -> str | float:
     """Return the canonical form of a distance; raise an error if there is no such distance.
 
-    It is the name of a distance, with its function if it is registered, or the exponent of a
-    Minkowski distance that has no name.
+    It is the name of a distance (for a registered one, a `RegisteredDistance`: a text that keeps
+    its function), or the exponent of a Minkowski distance that has no name.
     """
     if isinstance(distance, RegisteredDistance):
         return distance
@@ -235,6 +255,7 @@ def check_distance(distance: object) -> str | float:
     is_positive = exponent > 0  # False for NaN
     if not is_positive:
         raise MultiAspectError(_unknown_distance(distance))
+    # One form per distance, so that equal measures print alike: 2.0 is 'euclidean', 3.0 is 3.
     if exponent in _NAMED_DISTANCES:
         return _NAMED_DISTANCES[exponent]
     if exponent.is_integer():

@@ -510,15 +510,19 @@ def trec_misinfo_label(label: str) -> Order:
     >>> trec_misinfo_label("useful-correct").weigh([(2, 2), (1, 1), (0, 2)])
     array([1., 0., 0.])
     """
-    choice("label", *_LABELS)(label)
-    conditions = _LABELS[label]
+    check_label = choice("label", *_LABELS)
+    check_label(label)
+    conditions = _LABELS[label]  # by aspect, other than relevance
     aspects = {"relevance": Aspect(2)}
     for name, condition in conditions.items():
         aspects[name] = condition.aspect
 
-    def weigh(usefulness: float, *other_labels: float) -> int:
-        """Return 1 for a useful document that meets the conditions on its other labels, else 0."""
-        if usefulness <= 0:
+    def weigh(relevance: float, *other_labels: float) -> int:
+        """Return 1 for a useful document that meets the conditions on its other labels, else 0.
+
+        Labels are in the order of `aspects`, so the others are in that of `conditions`.
+        """
+        if relevance <= 0:
             return 0
         for value, condition in zip(other_labels, conditions.values(), strict=True):
             if not condition.is_met(value):
