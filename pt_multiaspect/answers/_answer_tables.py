@@ -199,7 +199,9 @@ def read_named_answers(items: Sequence[str], what: str) -> tuple[pd.DataFrame, l
             has_named_files = True
         parts.append(part)
     answers = pd.concat(parts, ignore_index=True)
+    # Files of DeepEval and promptfoo are read as rows with these columns.
     is_from_product = {"system", "answer_text", "input"} <= set(answers.columns)
+    # Neither need name its topics as usual.
     if has_named_files or is_from_product:
         return _with_topics(answers, what)
     return answers, []
@@ -299,10 +301,13 @@ def _with_decimal_points(column: pd.Series[Any], separator: str) -> pd.Series[An
     if _matches(column, _DECIMAL_POINT).any():
         return column
     with_points = column.mask(has_decimal_comma, column.str.replace(",", "."))
-    if separator == ",":
-        has_thousands = _matches(column, _THOUSANDS).any()
-        if has_thousands or not is_numeric(with_points):
-            return column
+    if separator != ",":
+        return with_points
+    # Such a file quotes "0,75". Whether "1,024" is a decimal or a thousand, nobody can tell; in a
+    # column with other texts, "0,75" may be a text, too.
+    may_be_thousands = _matches(column, _THOUSANDS).any()
+    if may_be_thousands or not is_numeric(with_points):
+        return column
     return with_points
 
 
@@ -507,6 +512,8 @@ def item_notes(
         "label": list(labels),
     }
     items = pd.DataFrame(columns)
+    # Texts may have been read as numbers; missing ones stay missing. If all are, the column would
+    # be one of floats, to which no texts could be added.
     texts_or_missing = items["text"].map(str, na_action="ignore")
     items["text"] = texts_or_missing.astype(object)
     notes = list(_repeated_items(answers, items, what, item))
@@ -522,11 +529,11 @@ def _repeated_items(
     `items` has the columns answer, text, weight and label; `noun` is what an item is called.
     """
     with_text = items[items["text"].notna()]
-    repeated = with_text[with_text.duplicated(["answer", "text"])]
-    if len(repeated) == 0:
-        return
-    has_same_label = with_text.duplicated(["answer", "text", "label"])
-    contradictory = repeated[~has_same_label[repeated.index]]
+    # A row is repeated if an earlier one is about the same item, and contradicts it if no earlier
+    # one has the same label.
+    is_repeated = with_text.duplicated(["answer", "text"])
+    has_known_label = with_text.duplicated(["answer", "text", "label"])
+    contradictory = with_text[is_repeated & ~has_known_label]
     if len(contradictory):
         first = contradictory.iloc[0]
         title = answer_title(answers, first["answer"])
@@ -535,6 +542,13 @@ def _repeated_items(
             f"{what}: expected one label of each {noun}, got several of {shown(first['text'])} for "
             f"{title} {others}; keep the right one, or give different texts"
         )
+    repeated = with_text[is_repeated]
+    if len(repeated) > 0:
+        yield _repetition_note(answers, repeated, noun)
+
+
+def _repetition_note(answers: pd.DataFrame, repeated: pd.DataFrame, noun: str) -> str:
+    """Return the warning about the rows of items that answers have twice."""
     first = repeated.iloc[0]
     text = shown(first["text"])
     title = answer_title(answers, first["answer"])
@@ -545,7 +559,7 @@ def _repeated_items(
     if len(repeated) == 1:
         are_repeated = "is repeated"
         count = "counts"
-    yield (
+    return (
         f"{n_repeated} of {n_answers} {are_repeated}, such as {text} for {title}, and {count} "
         f"again; drop duplicates to count each {noun} once"
     )

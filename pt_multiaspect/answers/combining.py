@@ -110,10 +110,11 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
                 values_of_criteria[name] = values
             combined = measure.of_criteria(values_of_criteria)
         parts.append(answers.assign(measure=label, value=combined))
-        # Joined frames lose their records of directions; higher is better for all criteria. So
-        # criteria without a record get an empty one.
-        unrecorded = [name for name in names if known[name] is None]
-        records = dict.fromkeys(unrecorded) | records
+        # Records tell the measures of the labels, and so their directions. Joined frames have lost
+        # theirs. Criteria of unknown measures get an empty one: higher is better for all criteria.
+        for name in names:
+            if known[name] is None and name not in records:
+                records[name] = None
         records[label] = measure
     rows_of_all = pd.concat(parts, ignore_index=True)
     result = rows_of_all[frame.columns].infer_objects()

@@ -150,16 +150,42 @@ def from_criteria(
     for name, all_labels in criteria.items():
         labels = _drop_missing(all_labels, name, what)
         graded = _grade_labels(labels, name, declared.get(name), what)
-        # Answers without a label of the criterion have no score.
-        labelled, answer = np.unique(labels.answer, return_inverse=True)
-        labelled_answers = answers.iloc[labelled]
-        combined = _combine_labels(graded, answer, labelled_answers, combine_judges, name, what)
-        scores[name] = np.full(len(answers), np.nan)
-        scores[name][labelled] = combined
+        scores[name] = _scores_of_answers(labels, graded, answers, combine_judges, name, what)
         topics_of_unlike_judges += unlike_judges(labels.rows)
     distinct_topics = list(dict.fromkeys(topics_of_unlike_judges))
     _warn_of_gaps(missing, distinct_topics, criteria, what)
     return score_frame(answers, scores, what)
+
+
+def _scores_of_answers(
+    labels: CriterionLabels,
+    graded: _GradedLabels,
+    answers: pd.DataFrame,
+    method: str,
+    name: str,
+    what: str,
+) -> Floats:
+    """Return the value of a criterion for each answer; NaN for answers without a label of it.
+
+    Parameters
+    ----------
+    labels, graded : CriterionLabels, _GradedLabels
+        The labels of the criterion, with the answers that they are of, and their values.
+    answers : DataFrame
+        The run and the topic of each answer.
+    method : {'mean', 'median', 'majority'}
+        How several labels of an answer are combined.
+    name, what : str
+        The criterion and the beginning of errors.
+    """
+    # Answers without labels are left out, and the others numbered. If the labels are of the
+    # answers [4, 7, 4], the labelled answers are [4, 7], and the numbers [0, 1, 0].
+    labelled, number_of_answer = np.unique(labels.answer, return_inverse=True)
+    labelled_answers = answers.iloc[labelled]
+    combined = _combine_labels(graded, number_of_answer, labelled_answers, method, name, what)
+    scores = np.full(len(answers), np.nan)
+    scores[labelled] = combined
+    return scores
 
 
 def _drop_missing(labels: CriterionLabels, name: str, what: str) -> CriterionLabels:
@@ -250,20 +276,36 @@ def _grade_labels(
     grades = None  # in increasing order of quality, if they are declared
     if aspect is not None and aspect.grades is not None:
         grades = aspect.scale.grades
-    numbers, is_wrong = grade_booleans(read_labels(column), is_boolean(column), grades)
-    check_values(~is_wrong, column, labels.rows, f"{what}: {name}: {BOOLEANS}")
+    # Truth values become 0 and 1, or the grades of a scale of two. Elsewhere they are wrong.
+    numbers, is_wrong_boolean = grade_booleans(read_labels(column), is_boolean(column), grades)
+    check_values(~is_wrong_boolean, column, labels.rows, f"{what}: {name}: {BOOLEANS}")
     if aspect is None or aspect.grades is None:
-        remedy = _text_remedy(column, name, aspect) or _range_remedy(numbers, name)
+        remedy = _text_remedy(column, name, aspect)
+        if not remedy:
+            remedy = _range_remedy(numbers, name)
         values = read_numbers(column, labels.rows, what, remedy)
         distinct_values, grade = np.unique(values, return_inverse=True)
         return _GradedLabels(distinct_values, grade)
+    return _grade_by_scale(labels, numbers, name, aspect, what)
+
+
+def _grade_by_scale(
+    labels: CriterionLabels, numbers: Floats, name: str, aspect: Aspect, what: str
+) -> _GradedLabels:
+    """Return the labels of a criterion with declared grades as values.
+
+    Raise an error if one is not a grade, or all grades have the same gain. `numbers` are the
+    labels as numbers, NaN for texts.
+    """
     scale = aspect.scale
-    grade, _ = scale.positions(numbers)
+    grade, _ = scale.positions(numbers)  # the lowest grade for labels below it and for NaN
     is_grade = scale.grades[grade] == numbers
     expected = f"{what}: expected a grade of {name} ({scale}, lowest first)"
-    remedy = _text_remedy(column, name, aspect) or "correct the label or the scale"
-    check_values(is_grade, column, labels.rows, expected, remedy)
-    has_equal_gains = np.ptp(scale.gains) == 0
+    remedy = _text_remedy(labels.column, name, aspect)
+    if not remedy:
+        remedy = "correct the label or the scale"
+    check_values(is_grade, labels.column, labels.rows, expected, remedy)
+    has_equal_gains = np.ptp(scale.gains) == 0  # the range of the gains
     if has_equal_gains:
         gain = spell(scale.gains[0])
         raise MultiAspectError(
@@ -370,8 +412,10 @@ def _combine_labels(
     n_answers = len(answers)
     has_one_label_each = len(answer) == n_answers
     if has_one_label_each:
-        by_answer = np.argsort(answer)
-        return np.asarray(labels.values[labels.grade[by_answer]])
+        # No label is combined with another one: each is the value of its answer.
+        values = np.empty(n_answers)
+        values[answer] = labels.values[labels.grade]
+        return values
     if method == "mean":
         # Sums depend on the order of the labels. Sorted, equal labels have equal means.
         order = np.lexsort((labels.grade, answer))
@@ -380,11 +424,11 @@ def _combine_labels(
         median_grade = grade_aggregation.median(answer, labels.grade, n_answers)
         return np.asarray(labels.values[median_grade])
     majority_grade, n_most_frequent = grade_aggregation.majority(answer, labels.grade, n_answers)
-    tied = np.flatnonzero(n_most_frequent > 1)
-    if len(tied):
-        first = tied[0]
+    tied_answers = np.flatnonzero(n_most_frequent > 1)
+    if len(tied_answers):
+        first = tied_answers[0]
         title = answer_title(answers, first)
-        others = tally(len(tied), "answer")
+        others = tally(len(tied_answers), "answer")
         raise MultiAspectError(
             f"{what}: expected one most frequent label of {name} for {title}, got "
             f"{n_most_frequent[first]} {others}; use combine_judges='median' or 'mean'"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -148,40 +148,61 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
             f"{_NUGGETS}: expected assignments of answers, with a run_id, got those of documents, "
             "with a docid; from_subtopics makes qrels of documents' nuggets"
         )
-    answers = answer_keys(frame, _NUGGETS)
-    nugget_lists = id_column(frame, ("nuggets",), _NUGGETS)
-    runs = answers["name"].tolist()
-    topics = answers["qid"].tolist()
-    nuggets: list[_Nugget] = []
-    for position, listed in enumerate(nugget_lists):
-        where = f"for {runs[position]} on topic {topics[position]}"
-        nuggets += _read_nuggets(listed, position, where)
-    # Arrays and lists with one element per nugget of all answers.
+    answers = answer_keys(frame, _NUGGETS)  # the run and the topic of each answer
+    nuggets = _nuggets_of_answers(frame, answers)
+    # Arrays of one number per nugget of all answers.
     answer = np.array([nugget.answer for nugget in nuggets], dtype=np.intp)
-    texts = [nugget.text for nugget in nuggets]
     importances = [nugget.importance for nugget in nuggets]
-    supports = [nugget.assignment for nugget in nuggets]
+    assigned_labels = [nugget.assignment for nugget in nuggets]
+    strict_support = _numbers_of_labels(assigned_labels, _STRICT_SUPPORT)
+    support = _numbers_of_labels(assigned_labels, _SUPPORT)
     weights_of_scores = {
         "vital": _numbers_of_labels(importances, _VITAL_WEIGHTS),
         "weighted": _numbers_of_labels(importances, _GRADED_WEIGHTS),
         "all": np.ones(len(nuggets)),
     }
-    strict_support = _numbers_of_labels(supports, _STRICT_SUPPORT)
-    support = _numbers_of_labels(supports, _SUPPORT)
     scores = {}
     for kind, weights in weights_of_scores.items():
         strict_scores = weighted_means(answer, strict_support, weights, len(answers))
         scores[f"strict_{kind}_score"] = strict_scores
         scores[f"{kind}_score"] = weighted_means(answer, support, weights, len(answers))
     result = score_frame(answers, scores, _NUGGETS)
-    notes = _unknown_notes(supports, _SUPPORT, "assignments", "count as not_support")
-    only_all = "count in all_score and strict_all_score only"
-    notes += _unknown_notes(importances, _GRADED_WEIGHTS, "importances", only_all)
-    notes += item_notes(answers, answer, texts, importances, supports, _NUGGETS, "nugget")
+    notes = _nugget_notes(answers, nuggets)
     if notes:
         warning = "; ".join(notes)
         warn_once(f"{_NUGGETS}: {warning}")
     return result
+
+
+def _nuggets_of_answers(frame: pd.DataFrame, answers: pd.DataFrame) -> list[_Nugget]:
+    """Return the nuggets of all answers, one after the other.
+
+    The rows of `frame` are the answers, whose run and topic are in the same row of `answers`.
+    """
+    nugget_lists = id_column(frame, ("nuggets",), _NUGGETS)
+    runs = answers["name"].tolist()
+    topics = answers["qid"].tolist()
+    nuggets: list[_Nugget] = []
+    for position, nugget_list in enumerate(nugget_lists):
+        where = f"for {runs[position]} on topic {topics[position]}"
+        nuggets += _read_nuggets(nugget_list, position, where)
+    return nuggets
+
+
+def _nugget_notes(answers: pd.DataFrame, nuggets: Sequence[_Nugget]) -> list[str]:
+    """Return warnings about labels that are unknown, and nuggets that are repeated or differ.
+
+    `answers` has the run and the topic of each answer.
+    """
+    answer = np.array([nugget.answer for nugget in nuggets], dtype=np.intp)
+    texts = [nugget.text for nugget in nuggets]
+    importances = [nugget.importance for nugget in nuggets]
+    assignments = [nugget.assignment for nugget in nuggets]
+    notes = _unknown_notes(assignments, _SUPPORT, "assignments", "count as not_support")
+    only_all = "count in all_score and strict_all_score only"
+    notes += _unknown_notes(importances, _GRADED_WEIGHTS, "importances", only_all)
+    notes += item_notes(answers, answer, texts, importances, assignments, _NUGGETS, "nugget")
+    return notes
 
 
 def _numbers_of_labels(labels: list[str], number_of_label: Mapping[str, float]) -> Floats:
@@ -324,9 +345,11 @@ def argue_scores(scores: Any) -> pd.DataFrame:
 
 def _report_counts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the run and the topic of each report, and its counts with one column per metric."""
-    metrics: list[str] = []
+    # The metrics that are counts, of which `_FRACTIONS` are made.
+    metrics = []
     for fraction in _FRACTIONS.values():
-        metrics += fraction
+        metrics.append(fraction.numerator)
+        metrics.append(fraction.denominator)
     reports_of_rows = answer_keys(frame, _ARGUE, ("request_id", *QUERY_COLUMNS))
     metric_column = id_column(frame, ("metric",), _ARGUE)
     value_column = id_column(frame, ("value",), _ARGUE)

@@ -246,17 +246,20 @@ def _column_names(
 def _default_names(y: object, n_columns: int, measure: Any) -> list[str]:
     """Return the aspects of the columns of an array that are not declared.
 
-    They are those of the measure, whose number may be wrong, or that of a single column.
+    For a single column, they are those of the measure, or the name of the column. Several columns
+    cannot be named: if the measure has another number of aspects, these are returned, for the error
+    that the caller raises about the number.
     """
     spec = getattr(measure, "spec", None)
-    if n_columns == 1:
-        if isinstance(spec, Aspects):
-            return list(spec)
+    measure_aspects: list[str] = []
+    if isinstance(spec, Aspects):
+        measure_aspects = list(spec)
+    if n_columns == 1 and not measure_aspects:
         return [_single_column_name(y, measure)]
-    # The order of the aspects of a measure need not be that of the columns, so that these only
-    # serve for the error about their number.
-    if isinstance(spec, Aspects) and len(spec) != n_columns:
-        return list(spec)
+    has_other_number = len(measure_aspects) != n_columns
+    if measure_aspects and (n_columns == 1 or has_other_number):
+        return measure_aspects
+    # The order of the aspects of a measure need not be that of the columns.
     raise MultiAspectError(
         f"y has {n_columns} columns without names; pass aspects=[...] with {n_columns} "
         "names, or pass y as a DataFrame (RFE, RFECV and BaggingRegressor make arrays of "

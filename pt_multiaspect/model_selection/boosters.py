@@ -256,11 +256,9 @@ def fit_estimator(estimator: Any, X: Any, label: NDArray[Any], passed: dict[str,
     """Fit an estimator without an evaluation set; `passed` are the other arguments of fit."""
     continues_training = passed.get("xgb_model") is not None
     try:
+        # A forest trains a single iteration, and accepts no callbacks.
         if continues_training and not _is_single_iteration(estimator):
-            given_callbacks = estimator.callbacks or ()
-            callbacks = [_continuation_callback(), *given_callbacks]
-            with _temporary_params(estimator, {"callbacks": callbacks}):
-                estimator.fit(X, label, **passed)
+            _continue_xgboost(estimator, X, label, passed)
         else:
             estimator.fit(X, label, **passed)
     except ValueError as error:
@@ -272,6 +270,17 @@ def fit_estimator(estimator: Any, X: Any, label: NDArray[Any], passed: dict[str,
                 "pass eval_fraction=0.2 to hold out queries, or eval_set"
             ) from None
         raise
+
+
+def _continue_xgboost(estimator: Any, X: Any, label: Any, passed: dict[str, Any]) -> None:
+    """Fit an estimator of XGBoost that continues the training of an earlier model.
+
+    That model is passed as ``xgb_model``. Its best iteration must not remain that of the new one.
+    """
+    own_callbacks = estimator.callbacks or ()
+    callbacks = [_continuation_callback(), *own_callbacks]
+    with _temporary_params(estimator, {"callbacks": callbacks}):
+        estimator.fit(X, label, **passed)
 
 
 def fit_with_evaluation(
@@ -354,12 +363,15 @@ def _fit_xgboost(
             rows.X, missing=estimator.missing, enable_categorical=True, base_margin=rows.offset
         )
         matrices.append(matrix)
+    # The first one forgets the best iteration of an earlier model, if fit continues its training.
     callbacks = [_continuation_callback()]
     for callback in estimator.callbacks or ():
         if not isinstance(callback, xgboost.callback.EarlyStopping):
             callbacks.append(callback)
+    # Callbacks that stop the training are called by the one that evaluates, after it has.
     stopping = _stopping_callbacks(estimator, metric)
     callbacks.append(_evaluation_callback(metric, matrices, stopping))
+    # These replace the estimator's own early stopping during the fit.
     params = {"callbacks": callbacks, "early_stopping_rounds": None}
     options = {"verbose": False, **passed}
     with _temporary_params(estimator, params):
@@ -420,10 +432,10 @@ def _fit_catboost(
 def _evaluation_callback(
     metric: LibraryMetric, matrices: Sequence[Any], stopping: Sequence[Any]
 ) -> Any:
-    """Create a callback of XGBoost that adds values of the metric to the log, and lets others stop by them.
+    """Create a callback of XGBoost that evaluates the metric, and lets others stop by its values.
 
-    XGBoost's estimators themselves evaluate a metric query by query, and XGBoost before 3.0 calls
-    callbacks in any order.
+    XGBoost's estimators themselves evaluate a metric query by query. The callback also calls the
+    stopping ones, as XGBoost before 3.0 calls callbacks in any order, and these need the values.
 
     Parameters
     ----------
@@ -434,6 +446,7 @@ def _evaluation_callback(
     stopping : sequence of EarlyStopping
         The callbacks that stop the training.
     """
+    # A class within the function, as the module must not import XGBoost, which is optional.
     import xgboost
 
     class Evaluate(xgboost.callback.TrainingCallback):
@@ -446,12 +459,16 @@ def _evaluation_callback(
             return model
 
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-            """Add the values of the iteration to the log, and return whether a callback stops the training."""
+            """Add the values of the iteration to the log, and return whether training stops.
+
+            XGBoost's log has the values of all iterations by set and metric.
+            """
             for index, matrix in enumerate(matrices):
                 value = metric.evaluate_set(model.predict(matrix), index)
                 log_of_set = evals_log.setdefault(f"validation_{index}", {})
                 values = log_of_set.setdefault(metric.name, [])
                 values.append(value)
+            # All are called, also after one that stops, as they keep the best values.
             is_done = False
             for callback in stopping:
                 if callback.after_iteration(model, epoch, evals_log):

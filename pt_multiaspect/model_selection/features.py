@@ -108,9 +108,11 @@ def warn_of_features(X: Any, labels: pd.DataFrame, queries: NDArray[Any]) -> Non
                 )
         if not query_ids.are_told_apart_by(values):
             continue
-        # A feature with a name that has one value per query is intended, unless it is the id.
-        has_id_name = name in RUN_QUERY_COLUMNS
-        if not have_names or has_id_name or query_ids.are_equal_to(values):
+        # The column has one value per query, and all differ. In a frame, such a feature is
+        # intended, like the length of the query, unless its name or its values are those of the id.
+        is_id = name in RUN_QUERY_COLUMNS or query_ids.are_equal_to(values)
+        is_intended = have_names and not is_id
+        if not is_intended:
             warn(
                 f"the column {name} of X looks like the query id, and is learnt as a feature "
                 "(it has one value per query, and all differ): drop it from X"

@@ -114,14 +114,15 @@ def aggregate_labels(
     validation topics in a single call.
 
     *Pointwise learners*, such as a cross-encoder with a binary cross-entropy loss, compare labels
-    across queries. Those of TOMA, an Order, an aspect, ``'scaled sum'``, uRBP, uRBPgr, unDCG, uERR,
-    and CAM over DCG, P or RBP depend on the labels of the document only. CAM over nDCG or R, and
-    MM, GAM and WHAM over these, divide by a norm of the query, so the best tuple of labels is worth
-    less where there are many good documents. With ``CAM@10``, it has .38 to .57 of the unit on CLEF
-    eHealth 2015 and .93 to 1 on CLEF eHealth 2018; with ``CAM(base='R@10')``, .02 to .21 and .32 to
-    1. Of pairs of documents of any queries in which one is better on an aspect and no worse on the
-    others, the latter orders a quarter wrongly, and ``CAM@10`` at most .4 %. Use such targets with
-    pairwise and listwise losses only.
+    across queries. They can use targets whose label depends on the document only: TOMA, an Order,
+    an aspect, ``'scaled sum'``, uRBP, uRBPgr, unDCG, uERR, and CAM over DCG, P or RBP.
+
+    CAM over nDCG or R, and MM, GAM and WHAM over these, divide by a norm of the query: use them
+    with pairwise and listwise losses only. The best tuple of labels is worth less where there are
+    many good documents. With ``CAM@10``, it has .38 to .57 of the unit on CLEF eHealth 2015 and .93
+    to 1 on CLEF eHealth 2018; with ``CAM(base='R@10')``, .02 to .21 and .32 to 1. Of pairs of
+    documents of any queries in which one is better on an aspect and no worse on the others,
+    ``CAM(base='R@10')`` orders a quarter wrongly, and ``CAM@10`` at most .4 %.
 
     References
     ----------
@@ -140,26 +141,29 @@ def aggregate_labels(
     >>> labels.values["label"].tolist(), labels.params
     ([1, 1], {'objective': 'lambdarank', 'label_gain': [0.0, 1.0]})
     """
+    if form is not None:
+        parse_form = choice("form", "lightgbm", "xgboost", "catboost", "unit")
+        form = parse_form(form)
     declared = parse_aspects(aspects)
     measure = with_scales(read_target(target, aspects=declared), declared)
-    if form is not None:
-        form = choice("form", "lightgbm", "xgboost", "catboost", "unit")(form)
     frame = to_pandas(y)
     is_qrels = _is_qrels(y, frame)
     if is_qrels:
         what = "qrels"
         judgments = _read_qrels(y, frame, qid, declared)
-        is_named = True
-        # A target that selects no aspects has the declared ones.
-        if declared is not None and measure.accepts_aspects and measure["aspects"] is None:
+        have_names = True
+        # A target that selects no aspects has the declared ones. In rows of labels, these select
+        # the columns instead.
+        selects_none = measure.accepts_aspects and measure["aspects"] is None
+        if declared is not None and selects_none:
             measure = measure(aspects=declared)
     else:
         what = "y"
         judgments = _read_label_rows(y, qid, declared, measure)
-        is_named = has_names(y, aspects)
-    check_aspect_target(target, judgments.label_names, is_named)
+        have_names = has_names(y, aspects)
+    check_aspect_target(target, judgments.label_names, have_names)
     check_known(missing, measure, judgments, what)
-    gain_of_pair = target_gains(judgments, measure)
+    gain_of_pair = target_gains(judgments, measure)  # pairs are sorted by query
     gain = judgments.row_values(gain_of_pair)  # in the order of the rows of y
     labels, params = _learner_labels(gain, form)
     if not is_qrels:
@@ -271,14 +275,16 @@ def gain_levels(gain: Floats, max_levels: int | None = None) -> tuple[Ints, list
 def _interval_levels(gain: Floats, n_intervals: int) -> Ints:
     """Return the level of each gain: 0 for the gain 0, then one per interval that has documents.
 
-    The intervals divide the range from 0 to the maximum gain into equal widths.
+    The intervals divide the range from 0 to the maximum gain into equal widths. With 10 intervals,
+    the gains ``[0.1, 0.12, 1.0]`` are in the intervals 1, 2 and 10, and have the levels 1, 2, 3.
     """
     # Rounded up, so that interval 0 has the gain 0 alone.
     interval = np.ceil(gain / gain.max() * n_intervals).astype(np.intp)
-    # Levels number the intervals that occur. A further element makes sure that interval 0 does.
-    with_zero = np.append(interval, 0)
-    _, levels = np.unique(with_zero, return_inverse=True)
-    level: Ints = levels.ravel()[:-1]  # without the further element
+    distinct_intervals = np.unique(interval)
+    # Level 0 is that of the gain 0, even if no document has it.
+    if distinct_intervals[0] != 0:
+        distinct_intervals = np.append(0, distinct_intervals)
+    level: Ints = np.searchsorted(distinct_intervals, interval)
     return level
 
 
@@ -393,13 +399,16 @@ def check_aspect_target(target: object, names: Sequence[str], is_named: bool) ->
     """
     if not _is_aspect(target):
         return
-    if aspect_name(target) not in names:
+    has_column = aspect_name(target) in names
+    if not has_column:
+        # The target may be meant as a measure or as the scaled sum, and be misspelt.
         hint = did_you_mean([target], [SCALED_SUM])
         raise MultiAspectError(
             f"target: expected a measure or an aspect ({choices(names)}), got {target!r}, and "
             f"there is no column for the aspect {target}; of measures, "
             f"{similar_names(target)}{hint}"
         )
+    # A column that was named after the target tells nothing about the spelling of the target.
     if not is_named and _is_nearly_a_measure(target):
         raise MultiAspectError(
             f"target: expected a measure or an aspect, got {target!r}; {similar_names(target)}. If "
@@ -458,19 +467,27 @@ class RejectedTarget:
 def nested_params(target: object) -> dict[str, Any]:
     """Return the parameters of the measure that a target is or names; empty for aspects and orders."""
     if isinstance(target, RejectedTarget):
-        return nested_params(target.target) | target.params
-    if isinstance(target, parsing.MeasureName):
-        target = target.measure
+        accepted_params = nested_params(target.target)
+        return accepted_params | target.params
     measure: Any = target
-    if isinstance(target, str):
-        if target == SCALED_SUM or _is_aspect(target):
-            return {}
-        try:
-            measure = read_target(target)
-        except MultiAspectError:
-            return {}  # fit raises the error
-    names = getattr(measure, "SUPPORTED_PARAMS", ())  # orders have none
-    return {name: measure[name] for name in names}
+    if isinstance(target, parsing.MeasureName):
+        measure = target.measure
+    elif isinstance(target, str):
+        measure = _measure_of_name(target)
+    has_params = hasattr(measure, "SUPPORTED_PARAMS")  # unlike orders and None
+    if not has_params:
+        return {}
+    return {name: measure[name] for name in measure.SUPPORTED_PARAMS}
+
+
+def _measure_of_name(name: str) -> Measure | None:
+    """Return the measure with a name, or None for the scaled sum, an aspect or an invalid name."""
+    if name == SCALED_SUM or _is_aspect(name):
+        return None
+    try:
+        return read_target(name)
+    except MultiAspectError:
+        return None  # fit raises the error
 
 
 def with_params(target: object, params: Mapping[str, Any]) -> object:

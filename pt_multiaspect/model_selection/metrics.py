@@ -26,11 +26,11 @@ class _SetPart(NamedTuple):
     """The rows of a call: an evaluation set, or a fold of it."""
 
     set_number: int
-    #: The positions of the rows as bytes; empty for all rows that need no check.
-    rows: bytes
+    #: The positions of the rows of a fold as bytes, None for all rows of the set.
+    fold: bytes | None
 
 
-class _KnownRows(NamedTuple):
+class _CheckedRows(NamedTuple):
     """Rows that were checked at their first call, and their labels in the library."""
 
     rows: LabelledRows
@@ -40,7 +40,8 @@ class _KnownRows(NamedTuple):
 class _CatBoostSet(NamedTuple):
     """The identity of an evaluation set in CatBoost's calls."""
 
-    #: The place of CatBoost's array of labels in memory, None if it passes a copy.
+    #: The address of CatBoost's array of labels. If CatBoost passes copies, it is None, and 0 for
+    #: an evaluation set with the labels of the training set.
     address: int | None
     #: The labels as bytes of 32-bit floats.
     labels: bytes
@@ -72,27 +73,32 @@ class LibraryMetric:
         columns: Sequence[pd.DataFrame],
     ) -> None:
         self._library = library
-        # Each set is checked. They have the same columns, so that the measure is the same on all.
-        measures = [evaluated.bind(rows) for rows in sets]
-        measure = measures[-1]
-        self._measure = measure
-        self._source = evaluated.measure
         self._sets = list(sets)
         self._columns = list(columns)
+        # Sets have the same columns, so that `bind` returns the same measure for all. It also
+        # checks the labels of each set.
+        for rows in sets:
+            measure = evaluated.bind(rows)
+        self._measure = measure
+        self._source = evaluated.measure
+        self.maximize = not measure.lower_is_better
         # XGBoost splits its logs at colons, and LightGBM < 4.6 splits names at blanks.
         name_without_blanks = "".join(str(measure).split())
         self.name = name_without_blanks.replace(":", "=")
         self.__name__ = self.name  # as functions have, which libraries also accept as metrics
-        self.maximize = not measure.lower_is_better
+        #: The values of all iterations, one list per set, in the order of their first calls.
         self.history: list[list[float]] = []
-        self._known: dict[_SetPart, _KnownRows] = {}
-        #: The values of each part; CatBoost may have several sets with the same labels.
+        #: The rows that need no further check.
+        self._checked: dict[_SetPart, _CheckedRows] = {}
+        #: The list in `history` of each part. CatBoost may have several sets with the same labels,
+        #: which its number of the set tells apart.
         self._values: dict[tuple[_SetPart, int], list[float]] = {}
-        #: The number of each of CatBoost's sets, in the order of their first calls.
-        self._positions: dict[_CatBoostSet, int] = {}
-        #: The number of CatBoost's set in the previous call.
-        self._previous: int | None = None
+        #: The number of calls by an estimator of LightGBM, which has the sets in turn.
         self._n_calls = 0
+        #: The number of each of CatBoost's sets, in the order of their first calls.
+        self._catboost_numbers: dict[_CatBoostSet, int] = {}
+        #: The number of CatBoost's set in the previous call.
+        self._previous_number: int | None = None
 
     def __deepcopy__(self, memo: object) -> LibraryMetric:
         """Return the metric itself, ready for a new training.
@@ -100,17 +106,17 @@ class LibraryMetric:
         CatBoost copies its parameters before it trains, and scikit-learn's clone requires the same
         objects.
         """
-        self._positions = {}
-        self._previous = None
+        self._catboost_numbers = {}
+        self._previous_number = None
         return self
 
     def release(self) -> None:
         """Drop the rows, as a fitted model keeps its metric."""
         self._sets = []
         self._columns = []
-        self._known = {}
+        self._checked = {}
         self._values = {}
-        self._positions = {}
+        self._catboost_numbers = {}
 
     def early_stopping(self, rounds: int, **options: Any) -> Any:
         """Create the library's callback for early stopping by this metric.
@@ -149,9 +155,14 @@ class LibraryMetric:
         )
 
     def evaluate_set(self, scores: Any, index: int) -> float:
-        """Return the value for predictions of all rows of a set, given by its number."""
-        all_rows = _SetPart(index, b"")
-        return self._record(scores, self._sets[index], all_rows)
+        """Return the value of the measure for predictions of a set, and add it to the history.
+
+        `scores` are one prediction per row of the set with this index. Unlike rows that a library
+        passes, these are not checked.
+        """
+        rows = self._sets[index]
+        whole_set = _SetPart(index, fold=None)
+        return self._record(scores, rows, whole_set)
 
     # -- LightGBM and XGBoost
     # ------------------------------------------------------------------------
@@ -159,32 +170,45 @@ class LibraryMetric:
     def __call__(self, first: Any, second: Any, weight: Any = None, group: Any = None) -> Any:
         """Return name, value and direction for LightGBM, or name and value for XGBoost.
 
-        LightGBM's estimators pass (labels, predictions, weights, group sizes); ``lgb.train``,
-        ``lgb.cv`` and ``xgb.train`` pass (predictions, data).
+        LightGBM's estimators pass (labels, predictions, weights, group sizes). The functions
+        ``lgb.train``, ``lgb.cv`` and ``xgb.train`` pass (predictions, data).
         """
-        is_from_estimator = not hasattr(second, "get_label")
-        if is_from_estimator:
+        # The data of both libraries have this method, predictions do not.
+        has_data = hasattr(second, "get_label")
+        if not has_data:
             return self._evaluate_estimator(labels=first, scores=second, sizes=group)
-        scores = first
-        data = second
-        labels = data.get_label()
-        is_from_xgboost = hasattr(data, "num_row")
-        if is_from_xgboost:
-            group_bounds = data.get_uint_info("group_ptr")
-            value = self._evaluate_rows(scores, labels, sizes=np.diff(group_bounds))
-            return self.name, value
-        # The data of a fold of lgb.cv are a subset of those of y. Users may also pass a subset of
-        # other data, whose rows are those of y.
-        part = getattr(data, "used_indices", None)
-        if part is not None and data.reference.num_data() != len(self._sets[0]):
-            part = None
-        value = self._evaluate_rows(scores, labels, data.get_group(), part=part)
+        # Only the data of XGBoost, a DMatrix, have this method.
+        is_xgboost = hasattr(second, "num_row")
+        if is_xgboost:
+            return self._evaluate_matrix(scores=first, matrix=second)
+        return self._evaluate_dataset(scores=first, dataset=second)
+
+    def _evaluate_matrix(self, scores: Any, matrix: Any) -> tuple[str, float]:
+        """Return name and value for ``xgb.train``, which passes predictions and a DMatrix."""
+        group_bounds = matrix.get_uint_info("group_ptr")
+        sizes = np.diff(group_bounds)
+        labels = matrix.get_label()
+        value = self._evaluate_rows(scores, labels, sizes)
+        return self.name, value
+
+    def _evaluate_dataset(self, scores: Any, dataset: Any) -> tuple[str, float, bool]:
+        """Return name, value and direction for ``lgb.train`` and ``lgb.cv``, which pass a Dataset."""
+        # In lgb.cv, the Dataset is a fold: a subset of the rows of y. Users may also pass to
+        # lgb.train a subset of a larger Dataset, whose rows are all those of y.
+        subset = getattr(dataset, "used_indices", None)
+        fold = None
+        if subset is not None and dataset.reference.num_data() == len(self._sets[0]):
+            fold = subset
+        labels = dataset.get_label()
+        sizes = dataset.get_group()
+        value = self._evaluate_rows(scores, labels, sizes, fold=fold)
         return self.name, value, self.maximize
 
     def _evaluate_estimator(self, labels: Any, scores: Any, sizes: Any) -> Any:
-        """Return name, value and direction for an estimator of LightGBM, which has the sets in turn.
+        """Return name, value and direction for an estimator of LightGBM, or [] for no result.
 
-        LightGBM would stop by any set, so that sets before the last one have no result.
+        In each iteration, LightGBM calls the metric once per evaluation set, in their order. It
+        would stop by any set that has a result, so only the last one has.
         """
         if self._library == "xgboost":
             raise MultiAspectError(
@@ -192,41 +216,52 @@ class LibraryMetric:
                 "minimise it; pass the measure to AspectRanker, or the metric to "
                 "xgb.train(custom_metric=…)"
             )
+        # A call does not tell its set, but calls are counted: those of two sets are of set
+        # 0, 1, 0, 1, …
         n_sets = len(self._sets)
         index = self._n_calls % n_sets
         self._n_calls += 1
         value = self._evaluate_rows(scores, labels, sizes, index=index)
         is_last_set = index == n_sets - 1
-        if is_last_set:
-            return self.name, value, self.maximize
-        return []
+        if not is_last_set:
+            return []
+        return self.name, value, self.maximize
 
     # -- CatBoost
     # ------------------------------------------------------------------------------------
 
-    def _position(self, target: Any) -> int:
-        """Return the set of a call: 0 for the training set, which is evaluated first, then the evaluation sets.
+    def _catboost_number(self, target: Any) -> int:
+        """Return the number of CatBoost's set with the labels `target`, and keep it for the next call.
 
-        Sets differ in their labels, or in the place of CatBoost's array of them. The order of calls
-        alone does not tell them apart: with ``metric_period``, the last set is evaluated more often
-        than others.
+        Sets are numbered in the order of their first calls: 0 is the training set, which CatBoost
+        evaluates first, and 1, 2, … are the evaluation sets. Calls cannot be counted instead: with
+        ``metric_period``, the last set is evaluated more often than others.
+        """
+        catboost_set = self._identify_catboost_set(target)
+        if catboost_set not in self._catboost_numbers:
+            next_number = len(self._catboost_numbers)
+            self._catboost_numbers[catboost_set] = next_number
+        number = self._catboost_numbers[catboost_set]
+        self._previous_number = number
+        return number
+
+    def _identify_catboost_set(self, target: Any) -> _CatBoostSet:
+        """Return what tells CatBoost's set with the labels `target` from its other sets.
+
+        That is the address of its array of labels, or the labels themselves if CatBoost passes a
+        copy, whose address means nothing.
         """
         labels = np.asarray(target, dtype=np.float32).tobytes()
-        has_place = isinstance(target, np.ndarray) and not target.flags.owndata
-        place: int | None = None
-        if has_place:
-            place = target.ctypes.data  # the address of its first element
-        else:
-            # The training set (position 0) is not evaluated twice in a row: the second call is of
-            # an evaluation set with the same labels, for which 0 stands as place.
-            known_position = self._positions.get(_CatBoostSet(None, labels))
-            if known_position == 0 and self._previous == 0:
-                place = 0
-        called_set = _CatBoostSet(place, labels)
-        # Sets are numbered in the order of their first calls.
-        position = self._positions.setdefault(called_set, len(self._positions))
-        self._previous = position
-        return position
+        is_view = isinstance(target, np.ndarray) and not target.flags.owndata
+        if is_view:
+            return _CatBoostSet(target.ctypes.data, labels)
+        copied_set = _CatBoostSet(None, labels)
+        has_training_labels = self._catboost_numbers.get(copied_set) == 0
+        # CatBoost does not evaluate the training set twice in a row: the second call is of an
+        # evaluation set with the same labels.
+        if has_training_labels and self._previous_number == 0:
+            return _CatBoostSet(0, labels)
+        return copied_set
 
     def is_max_optimal(self) -> bool:
         """Return whether higher values are better."""
@@ -239,29 +274,45 @@ class LibraryMetric:
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
         """Return the value and weight for CatBoost.
 
-        The value of the training set, which CatBoost evaluates first, is not computed, but 0.
+        Parameters
+        ----------
+        approxes : sequence of array
+            The predictions: one array per target, of which there is one.
+        target : array
+            The labels of one of CatBoost's sets, which passes neither name nor number of the set.
+        weight : array
+            Ignored.
         """
         not_computed = (0.0, 1.0)
-        (scores,) = approxes  # one array per target, of which there is one
-        is_first_call = not self._positions
-        position = self._position(target)
-        is_training_set = position == 0
+        (scores,) = approxes
+        is_first_call = len(self._catboost_numbers) == 0  # before this call gets its number
+        number = self._catboost_number(target)
+        is_training_set = number == 0
         if is_training_set:
+            # When it comes again, CatBoost has evaluated all sets once.
             if not is_first_call:
                 self._check_catboost_sets()
             return not_computed
-        # Evaluation sets have the positions from 1. Further sets are evaluated as the last one.
-        index = min(position, len(self._sets)) - 1
+        # CatBoost's set 1 is the first one of this metric. Further sets count as the last one.
+        index = min(number, len(self._sets)) - 1
+        # Sets of other rows have no value. That one set has the right rows is checked above.
         if len(scores) != len(self._sets[index]):
             return not_computed
-        value = self._evaluate_rows(scores, target, None, index=index, position=position)
+        value = self._evaluate_rows(scores, target, None, index=index, catboost_number=number)
         return value, 1.0
 
     def _check_catboost_sets(self) -> None:
-        """Raise an error if none of CatBoost's evaluation sets has as many rows as the first set of this metric."""
+        """Raise an error if none of CatBoost's evaluation sets has as many rows as the first set here.
+
+        The keys of `self._catboost_numbers` are CatBoost's sets in the order of their first calls.
+        """
         n_rows = len(self._sets[0])
-        catboost_sets = list(self._positions)
-        sizes = [len(known.labels) // 4 for known in catboost_sets[1:]]  # 4 bytes per label
+        _training_set, *evaluation_sets = self._catboost_numbers
+        bytes_per_label = np.dtype(np.float32).itemsize
+        sizes = []
+        for evaluation_set in evaluation_sets:
+            n_labels = len(evaluation_set.labels) // bytes_per_label
+            sizes.append(n_labels)
         if n_rows not in sizes:
             raise MultiAspectError(
                 f"metric {self.name}: expected an evaluation set of {n_rows} rows, those of y, got "
@@ -278,10 +329,10 @@ class LibraryMetric:
         sizes: Any,
         *,
         index: int = 0,
-        part: Any = None,
-        position: int = 0,
+        fold: Any = None,
+        catboost_number: int = 0,
     ) -> float:
-        """Return the value for predictions of a set or a part of it, after checking that these are its rows.
+        """Return the value for predictions of a set or a fold, after checking that these are its rows.
 
         Parameters
         ----------
@@ -290,45 +341,62 @@ class LibraryMetric:
         sizes : array-like, optional
             The sizes of the library's groups; none if it has no groups.
         index : int, default 0
-            The number of the set.
-        part : sequence of int, optional
-            The rows of a fold of ``lgb.cv``.
-        position : int, default 0
+            The index of the set.
+        fold : sequence of int, optional
+            The rows of a fold of ``lgb.cv``, by position in the set; by default, all rows.
+        catboost_number : int, default 0
             The number of CatBoost's evaluation set.
         """
         labels = np.asarray(labels)
-        if part is None:
-            kept = np.arange(len(self._sets[index]))
+        if fold is None:
+            part = _SetPart(index, fold=None)
+            n_rows = len(self._sets[index])
         else:
-            kept = np.asarray(part, dtype=np.intp)
-        self._check_number(len(scores), len(kept))
-        known_part = _SetPart(index, kept.tobytes())
-        # Rows are checked at the first call; later ones must have the same labels.
-        if known_part not in self._known:
-            rows = self._sets[index]
-            if part is not None:
-                rows = self._take(kept)
-            self._check_groups(rows, sizes)
-            self._check_labels(rows, self._columns[index].iloc[kept], labels)
-            self._known[known_part] = _KnownRows(rows, np.array(labels))
-        known = self._known[known_part]
-        if not np.array_equal(known.labels, labels):
+            fold = np.asarray(fold, dtype=np.intp)
+            part = _SetPart(index, fold.tobytes())
+            n_rows = len(fold)
+        self._check_number(len(scores), n_rows)
+        # Groups and labels are checked at the first call; later ones must have the same labels.
+        if part not in self._checked:
+            self._checked[part] = self._check_rows(index, fold, labels, sizes)
+        checked = self._checked[part]
+        if not np.array_equal(checked.labels, labels):
             raise MultiAspectError(
                 f"metric {self.name}: expected the predictions for one validation set, got those "
                 "for two sets with different labels; pass the validation set only, not the "
                 "training set"
             )
-        return self._record(scores, known.rows, known_part, position)
+        return self._record(scores, checked.rows, part, catboost_number)
 
-    def _record(self, scores: Any, rows: LabelledRows, part: _SetPart, position: int = 0) -> float:
-        """Return the value for predictions, and add it to the history of the part.
+    def _check_rows(
+        self, index: int, fold: Ints | None, labels: NDArray[Any], sizes: Any
+    ) -> _CheckedRows:
+        """Return the rows of a set or a fold, after checking that they fit the library's labels and groups.
 
-        `position` is the number of CatBoost's evaluation set.
+        The arguments are those of `_evaluate_rows`.
+        """
+        rows = self._sets[index]
+        columns = self._columns[index]
+        if fold is not None:
+            rows = self._take_fold(rows, fold)
+            columns = columns.iloc[fold]
+        self._check_groups(rows, sizes)
+        self._check_labels(rows, columns, labels)
+        copied_labels = np.array(labels)  # as the library may change its array
+        return _CheckedRows(rows, copied_labels)
+
+    def _record(
+        self, scores: Any, rows: LabelledRows, part: _SetPart, catboost_number: int = 0
+    ) -> float:
+        """Return the value for predictions of the rows, and add it to the history of the part.
+
+        `catboost_number` is the number of CatBoost's evaluation set.
         """
         rankings = rows.rankings(scores)
         value = rows.evaluate(self._measure, rankings, self._source)
-        key = (part, position)
+        key = (part, catboost_number)
         if key not in self._values:
+            # One list, which stands in both, gets the values of all iterations.
             values: list[float] = []
             self._values[key] = values
             self.history.append(values)
@@ -350,15 +418,15 @@ class LibraryMetric:
             )
         raise MultiAspectError(message)
 
-    def _take(self, kept: Ints) -> LabelledRows:
+    def _take_fold(self, rows: LabelledRows, fold: Ints) -> LabelledRows:
         """Return the rows of a fold of ``lgb.cv``, given by position, on the scales of all rows.
 
         Raise an error if the fold has a part of the rows of a query.
         """
-        (rows,) = self._sets
         queries = rows.queries
-        queries_outside = np.delete(queries, kept)
-        divided = set(queries[kept]) & set(queries_outside)
+        queries_in_fold = queries[fold]
+        queries_outside = np.delete(queries, fold)
+        divided = set(queries_in_fold) & set(queries_outside)
         if divided:
             divided_queries = number_of(len(divided), "query")
             raise MultiAspectError(
@@ -366,7 +434,7 @@ class LibraryMetric:
                 f"{divided_queries}, such as {min(divided)}, divided between "
                 "folds; pass the queries as group= of lgb.Dataset, or folds= of whole queries"
             )
-        return rows.take(kept)
+        return rows.take(fold)
 
     def _check_groups(self, rows: LabelledRows, sizes: Any) -> None:
         """Raise an error if the groups of the library are not the queries of the rows, in their order.

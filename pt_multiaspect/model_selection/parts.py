@@ -43,9 +43,11 @@ class Part:
 
     @property
     def names(self) -> Objects:
-        """The query of each row, or the number of the row."""
+        """The query of each row, or the number of the row as text."""
         if self.query is None:
-            return self.codes.astype(str).astype(object)
+            # Each row is a query of its own: the codes are the numbers of the rows.
+            row_numbers = self.codes
+            return row_numbers.astype(str).astype(object)
         return self.qids[self.query]
 
     @property
@@ -193,7 +195,7 @@ def fit_values(estimator: Any, part: Part) -> dict[str, Any]:
 
 
 def join_labels(parts: list[Part], target: Measure, missing: str) -> LabelledRows:
-    """Return the labels of all parts. They are aggregated together, so they have the same scales.
+    """Return the labels of all parts, whose undeclared scales follow from all of them.
 
     Parameters
     ----------
@@ -217,12 +219,13 @@ def join_labels(parts: list[Part], target: Measure, missing: str) -> LabelledRow
         frame.index = pd.Index(documents, name="docno")
     joined = LabelledRows(frame, _join_query_names(parts))
     check_known(missing, target, joined.judgments, remedy=" to AspectRanker")
-    views = target.views(joined.judgments)
+    views = target.views(joined.judgments)  # one per aspect of the target
     for view in views:
         _warn_of_unjudged_labels(view)
-    # A target of several aspects warns of a single column.
-    takes_any_aspect = target.accepts_aspects and target.spec is None
-    if takes_any_aspect and len(views) == 1 and len(columns) == 1:
+    # A target that learns all columns, but is made for several, warns of a single one.
+    learns_all_columns = target.accepts_aspects and target.spec is None
+    has_single_column = len(columns) == 1 and len(views) == 1
+    if learns_all_columns and has_single_column:
         target._check_views(views)
     return joined
 

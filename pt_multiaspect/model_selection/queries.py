@@ -47,7 +47,8 @@ def query_codes(queries: NDArray[Any]) -> tuple[Ints, Objects]:
     check_present(queries, "value", "qid")
     # Only distinct values become names. A number and its text, such as 1 and "1", have one name.
     value_of_row, distinct_values = pd.factorize(queries)
-    names = identifiers(pd.Series(distinct_values, name="value"), "qid")
+    values = pd.Series(distinct_values, name="value")
+    names = identifiers(values, "qid")
     position_of_value, sorted_names = pd.factorize(names, sort=True)
     position_of_row = position_of_value[value_of_row]
     return position_of_row, np.asarray(sorted_names, dtype=object)
@@ -82,7 +83,9 @@ def require_queries(
 def find_queries(
     y: object, X: object, qid: object, reference: str = "y", **others: object
 ) -> NDArray[Any] | None:
-    """Return the query of each row from `qid`, or from the index or a column qid (query_id) of y, or qid of X.
+    """Return the query of each row: `qid`, else that of y (qid, query_id), else that of X, else None.
+
+    In y and X, queries are an index level or a column.
 
     Parameters
     ----------
@@ -101,25 +104,31 @@ def find_queries(
     """
     sources = {reference: y, "X": X, "qid": qid, **others}
     frames = {name: as_pandas(rows) for name, rows in sources.items()}
-    queries = {}
+    queries_by_source = {}
     for name, rows in frames.items():
-        queries[name] = _queries_of_rows(rows, is_labels=name == reference)
+        is_labels = name == reference
+        queries_by_source[name] = _queries_of_rows(rows, is_labels)
     for first, second in combinations(sources, 2):
+        first_queries = queries_by_source[first]
+        second_queries = queries_by_source[second]
         check_same_index(first, sources[first], second, sources[second])
-        check_same_names("qid", first, queries[first], second, queries[second])
+        check_same_names("qid", first, first_queries, second, second_queries)
         check_same_documents(first, frames[first], second, frames[second])
+    queries_of_y = queries_by_source[reference]
+    queries_of_X = queries_by_source["X"]
     if qid is None:
-        if queries[reference] is not None:
-            return queries[reference]
-        return queries["X"]
-    passed = flatten_column(qid)
-    if passed.ndim == 0:
+        if queries_of_y is not None:
+            return queries_of_y
+        return queries_of_X
+    # An array of queries has no index, so that its values are compared here.
+    passed_queries = flatten_column(qid)
+    if passed_queries.ndim == 0:
         raise MultiAspectError(
             f"qid: expected the query of each row, such as a column, got {shown(qid)}"
         )
-    check_same_names("qid", "the index", queries[reference], "qid", passed)
-    check_same_names("qid", "the index", queries["X"], "qid", passed)
-    return passed
+    check_same_names("qid", "the index", queries_of_y, "qid", passed_queries)
+    check_same_names("qid", "the index", queries_of_X, "qid", passed_queries)
+    return passed_queries
 
 
 def _queries_of_rows(rows: object, is_labels: bool) -> NDArray[Any] | None:
@@ -229,25 +238,33 @@ def check_same_documents(first: str, first_rows: object, second: str, second_row
 
     Index levels and columns of texts with other names name documents if they are a rearrangement of
     these, or of each other and without repetitions, or of the queries and documents as single
-    texts, such as ``q1_d1``.
+    texts, such as ``q1_d1``. The objects are called `first` and `second` in the message.
     """
     first_frame = as_pandas(first_rows)
     second_frame = as_pandas(second_rows)
     first_columns = _document_columns(first_frame)
     second_columns = _document_columns(second_frame)
     pairs = list(product(first_columns, second_columns))
+    # Columns with equal labels must have equal documents.
     for column, other in pairs:
         if _have_document_label(column, other):
             label = str(column.label)
             check_same_names(label, first, column.documents, second, other.documents)
-    pairs += product(first_columns, _joined_columns(second_frame, first_columns))
-    pairs += product(_joined_columns(first_frame, second_columns), second_columns)
-    for column, other in pairs:
+    # Other columns may hold anything. They must only not be a rearrangement of each other; nor of
+    # the queries and documents of the other object, joined as single texts.
+    first_joined = _joined_columns(first_frame, second_columns)
+    second_joined = _joined_columns(second_frame, first_columns)
+    joined_pairs = [*product(first_columns, second_joined), *product(first_joined, second_columns)]
+    for column, other in [*pairs, *joined_pairs]:
         _check_arrangement(first, column, second, other)
 
 
 def _have_document_label(column: _DocumentColumn, other: _DocumentColumn) -> bool:
-    """Return whether the labels of two columns tell that both name documents in the same way."""
+    """Return whether the labels of two columns tell that both name documents in the same way.
+
+    All labels of DOCUMENT_COLUMNS, such as docno and doc_id, mean the names of documents. Those of
+    _OTHER_DOCUMENTS, such as docid, are numbers or names of their own: only equal ones correspond.
+    """
     if column.label in DOCUMENT_COLUMNS and other.label in DOCUMENT_COLUMNS:
         return True
     return column.label == other.label and column.label in _OTHER_DOCUMENTS
@@ -375,11 +392,12 @@ def check_same_names(
         return
     texts = _as_texts(names)
     other_texts = _as_texts(other_names)
-    is_missing = pd.isna(names) | pd.isna(other_names)
-    is_differing = (texts != other_texts) & ~is_missing
+    is_known = pd.notna(names) & pd.notna(other_names)
+    is_differing = (texts != other_texts) & is_known
     if not is_differing.any():
         return
-    if _are_renamed(texts[~is_missing], other_texts[~is_missing]):
+    # One object may number the queries that the other one names, as XGBoost requires.
+    if _are_renamed(texts[is_known], other_texts[is_known]):
         return
     row = np.flatnonzero(is_differing)[0]
     raise MultiAspectError(

@@ -167,6 +167,11 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     TOMA(aspects={'relevance': 2, 'credibility': 2})
     """
 
+    #: Whether scikit-learn's clone made the ranker.
+    _is_clone = False
+    #: The parameter that a search sets, "measure" or "target", so that `score` refuses.
+    _searched: str | None = None
+
     # Requested even if routing was disabled when the object was created; unused if nothing is
     # passed.
     __metadata_request__fit = dict.fromkeys(
@@ -208,7 +213,10 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     # ---------------
 
     def __sklearn_clone__(self) -> AspectRanker:
-        """Return a clone, marked as such for `set_params`, as searches fit clones."""
+        """Return a clone, marked as such.
+
+        Searches set parameters of clones: by this mark, `_record_searched` knows a candidate.
+        """
         cloned: AspectRanker = super().__sklearn_clone__()
         cloned._is_clone = True
         return cloned
@@ -226,42 +234,46 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
         Values are validated by `fit`, so an invalid value fails only its candidate in a search.
         """
-        target_params = {}
-        for name in list(params):
+        target_params = {}  # without their prefix "target__"
+        other_params = {}
+        for name, value in params.items():
             if name.startswith(_TARGET_PREFIX):
-                target_params[name.removeprefix(_TARGET_PREFIX)] = params.pop(name)
+                name_in_target = name.removeprefix(_TARGET_PREFIX)
+                target_params[name_in_target] = value
+            else:
+                other_params[name] = value
         sets_target = "target" in params or bool(target_params)
         self._record_searched("measure" in params, sets_target)
-        # The target is set first, as its parameters are those of the new one.
-        if "target" in params:
-            self.target = params.pop("target")
+        # If there is also a new target, the parameters are those of the new one.
+        super().set_params(**other_params)
         if target_params:
             self.target = with_params(self.target, target_params)
-        super().set_params(**params)
         return self
 
     def _record_searched(self, sets_measure: bool, sets_target: bool) -> None:
-        """Record in `_searched` if a search sets the measure or the target of its candidates.
+        """Record in `_searched` whether a search sets the measure or the target of its candidates.
 
-        Each candidate would be scored by its own measure or, without measure=, its own target, so
-        that `score` refuses.
+        Then each candidate would be scored by its own measure or, without measure=, by its own
+        target, and the scores could not be compared: `score` refuses.
         """
-        # Searches set parameters of unfitted clones. To set the measure of any other ranker is to
-        # choose that of `score`.
-        is_candidate = hasattr(self, "_is_clone") and not hasattr(self, "estimator_")
+        # To set the measure of a ranker that is no candidate is to choose the measure of `score`.
+        is_candidate = self._is_clone and not hasattr(self, "estimator_")
         if sets_measure and is_candidate:
             self._searched = "measure"
-        elif sets_target and not hasattr(self, "_searched"):
+            return
+        # Targets are compared by any ranker whose target is set, also in a loop written by hand.
+        if sets_target and self._searched is None:
             self._searched = "target"
 
     def _evaluated_measure(self) -> EvaluatedMeasure | None:
-        """Return the measure of evaluation, by default the target.
+        """Return the measure of evaluation: `self.measure`, or by default the target.
 
-        It is None if the target is not a measure: it defines gains, but no value of a ranking.
+        It is None if the target is an order, which defines gains, but no value of a ranking.
         """
         if self.measure is not None:
             return EvaluatedMeasure(self.measure, self.aspects, self.missing)
         target = read_target(self.target, aspects=parse_aspects(self.aspects))
+        # Measures with values replace this method of the base class, which only raises an error.
         has_values = type(target)._evaluate is not Measure._evaluate
         if not has_values:
             return None
@@ -331,34 +343,65 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             within queries.
         """
         _refuse_replaced(fit_params)
+        # Evaluation sets are evaluated by measure=, by default by the target if it has values.
         evaluated = self._evaluated_measure()
         measure = None
         if evaluated is not None:
             measure = evaluated.measure
         declared = parse_aspects(self.aspects)
         target = with_scales(read_target(self.target, measure, declared), declared)
-        naming = _naming_measure(target, measure)
+        naming = _naming_measure(target, measure)  # names the columns of arrays
+        # Parts are checked against this estimator while they are read.
         self.estimator_ = _clone_estimator(self.estimator)
-        last = last_step(self.estimator_)
         arguments = {"sample_weight": sample_weight, **fit_params}
         train = self._read_training_set(X, y, qid, arguments, target, naming)
         sets = self._read_evaluation_sets(eval_set, target, naming, train)
         if eval_fraction is not None:
             fraction = proportion("eval_fraction")(eval_fraction)
-            train, held_out = split_queries(train, fraction, _random_seed(last))
+            seed = _random_seed(last_step(self.estimator_))
+            train, held_out = split_queries(train, fraction, seed)
             sets.append(held_out)
         if sets:
-            check_evaluation(last)
+            check_evaluation(last_step(self.estimator_))
             if evaluated is None:
                 self._refuse_unknown_measure()
         warn_of_shared_queries(train, sets)
+        self._fit_parts(train, sets, target, evaluated, fit_params)
+        self._record_fit(train.X, measure)
+        return self
+
+    def _fit_parts(
+        self,
+        train: Part,
+        sets: list[Part],
+        target: Measure,
+        evaluated: EvaluatedMeasure | None,
+        fit_params: Mapping[str, Any],
+    ) -> None:
+        """Fit the estimator to the labels that the target makes of the aspects.
+
+        Parameters
+        ----------
+        train : Part
+            The training set.
+        sets : list of Part
+            The evaluation sets, none without early stopping.
+        target : Measure
+            The measure that defines the labels to learn.
+        evaluated : EvaluatedMeasure, optional
+            The measure on the evaluation sets.
+        fit_params : mapping
+            Further arguments of the estimator's fit.
+        """
+        last = last_step(self.estimator_)
+        # Libraries expect the rows of a query together.
         if query_parameter(last) is not None:
             train = train.by_query()
         sets = [part.by_query() for part in sets]
         parts = [train, *sets]
+        # All parts are joined, as their labels define the scales that are not declared.
         joined = join_labels(parts, target, self.missing)
-        # `score` infers undeclared scales from these, too.
-        self._distinct_labels = _distinct_labels(joined.frame)
+        self._distinct_labels = _distinct_labels(joined.frame)  # for the scales of `score`
         gains = _gains_of_parts(joined, target, parts)
         train_label, *set_labels = objective_labels(last, gains)
         warn_of_features(train.X, train.labels, train.names)
@@ -374,8 +417,6 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             )
         else:
             fit_estimator(last, train_features, train_label, passed)
-        self._record_fit(train.X, measure)
-        return self
 
     def _refuse_unknown_measure(self) -> NoReturn:
         """Raise the error for evaluation sets without a measure to evaluate on them."""
@@ -468,7 +509,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if names is not None:
             self.feature_names_in_ = names
         self.measure_ = measure
-        self._resolved = (self.measure, self.target)
+        # The parameters that `measure_` follows from: `score` uses it as long as they are the same.
+        self._params_of_measure = (self.measure, self.target)
 
     def _read_part(
         self,
@@ -498,20 +540,23 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         features = read_features(X)
         n_rows = features.shape[0]
-        values = values_of_rows(arguments or {}, n_rows)
-        queries = find_queries(y, X, qid, **values)
-        values = {name: fill_masked(value) for name, value in values.items()}
-        # Arrays of an evaluation set have the columns of the training set.
-        columns: Sequence[str] = ()
-        if prefix:
-            columns = self._columns
+        row_arguments = values_of_rows(arguments or {}, n_rows)
+        # It compares the rows of pandas objects, which the arguments no longer are below.
+        queries = find_queries(y, X, qid, **row_arguments)
+        values = {name: fill_masked(value) for name, value in row_arguments.items()}
+        columns: Sequence[str] = ()  # named by `naming`
+        is_evaluation_set = prefix != ""
+        if is_evaluation_set:
+            columns = self._columns  # those of the training set, which is read first
         labels = label_frame(y, self.aspects, naming, columns)
         if len(labels) != n_rows:
             raise MultiAspectError(f"{prefix}y has {len(labels)} rows, but X has {n_rows}")
         if queries is None:
             self._check_needs_no_queries(target, prefix)
-            return Part(features, labels, None, np.empty(0, dtype=object), values)
+            no_qids = np.empty(0, dtype=object)
+            return Part(features, labels, None, no_qids, values)
         query, qids = query_codes(check_length(queries, n_rows, f"{prefix}qid"))
+        # Documents are the index of the labels, where `join_labels` finds them.
         documents = find_documents(y=y, X=X, qid=qid)
         if documents is not None:
             labels = labels.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
@@ -531,22 +576,26 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _read_evaluation_sets(
-        self, given: Any, target: Measure, naming: Any, train: Part
+        self, eval_set: Any, target: Measure, naming: Any, train: Part
     ) -> list[Part]:
-        """Read the evaluation sets, which have the features of the training set if these have names."""
+        """Read the evaluation sets, which have the features of the training set if these have names.
+
+        `naming` names the columns of arrays, see `_naming_measure`.
+        """
         train_features = feature_names(train.X)
         sets = []
-        for index, evaluation_set in enumerate(read_evaluation_sets(given)):
+        for index, evaluation_set in enumerate(read_evaluation_sets(eval_set)):
             X, y, qid = evaluation_set
             prefix = f"eval_set[{index}]: "
             part = self._read_part(X, y, qid, target, naming, prefix)
             check_feature_names(part.X, train_features, f"{prefix}X", "list(X_train.columns)")
             sets.append(part)
-        # Training would start from these predictions, but the evaluation from none.
-        offsets = [name for name in OFFSETS if name in train.values]
-        if sets and offsets:
+        # Offsets, such as init_score, are predictions that training starts from. eval_set cannot
+        # contain those of its rows, so that these would be evaluated without.
+        train_offsets = [name for name in OFFSETS if name in train.values]
+        if sets and train_offsets:
             raise MultiAspectError(
-                f"eval_set: expected no evaluation set beside {choices(offsets)}, as it has none; "
+                f"eval_set: expected no evaluation set beside {choices(train_offsets)}, as it has none; "
                 "pass eval_fraction, which holds out rows with theirs"
             )
         return sets
@@ -560,12 +609,12 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.estimator_, Pipeline) or len(self.estimator_.steps) == 1:
             return features
         train_features, *set_features = features
-        first_steps = self.estimator_[:-1]
+        first_steps = self.estimator_[:-1]  # a new pipeline
         transformed = [first_steps.fit_transform(train_features, label)]
         for other_features in set_features:
             transformed.append(first_steps.transform(other_features))
-        # This part of the pipeline has a list of steps of its own, which fitting may replace: the
-        # fitted steps become those of the pipeline.
+        # A pipeline with memory= fits clones and puts them into its list of steps: the whole
+        # pipeline needs them in its own list.
         self.estimator_.steps[:-1] = first_steps.steps
         return transformed
 
@@ -632,7 +681,11 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             naming = _naming_measure(read_target(self.target, measure), measure)
             y = label_frame(y, self.aspects, naming, self._columns)
         scorer = RankingScorer(measure, self.aspects, missing=self.missing)
-        if hasattr(self, "_distinct_labels"):
+        # Undeclared scales are inferred from the labels of fit, too. If the ranker is not fitted,
+        # the scorer raises the error.
+        is_fitted = hasattr(self, "_distinct_labels")
+        if is_fitted:
+            # Aspects have different numbers of labels: shorter columns end with NaN.
             columns = {name: pd.Series(labels) for name, labels in self._distinct_labels.items()}
             scorer.fitted = pd.DataFrame(columns)
         value = scorer(self, X, y, qid=queries)
@@ -642,7 +695,9 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _scoring_measure(self) -> Measure:
         """Return the measure of `score`, or warn and raise an error if there is none.
 
-        In a search, there is none if candidates would be scored by different measures.
+        There is none if the target is not a measure, or if the candidates of a search would be
+        scored by different measures: `self._searched` is ``"measure"`` or ``"target"``, which the
+        search sets, or None.
         """
         measure: Measure | None = None
         if self._is_resolved():
@@ -651,13 +706,13 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             evaluated = self._evaluated_measure()
             if evaluated is not None:
                 measure = evaluated.measure
-        searched = getattr(self, "_searched", None)  # "measure", "target" or None
         # Candidates with different targets are scored by the same measure if it is given.
-        if searched == "target" and self.measure is not None:
-            searched = None
-        if measure is not None and searched is None:
+        has_same_measure = self._searched == "target" and self.measure is not None
+        is_comparable = self._searched is None or has_same_measure
+        if measure is not None and is_comparable:
             return measure
-        message = self._no_score_message(searched)
+        message = self._no_score_message(self._searched)
+        # Searches turn errors into NaN scores, but show warnings.
         warn(
             f"{message}. Pass measure= to AspectRanker, or scoring=ranking_scorer(measure) to "
             "the search"
@@ -677,10 +732,11 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return f"score needs measure=, as the target {self.target!r} is not a measure"
 
     def _is_resolved(self) -> bool:
-        """Return whether measure and target are those of `fit`."""
-        if not hasattr(self, "_resolved"):
+        """Return whether the parameters measure and target are still those of `fit`."""
+        is_fitted = hasattr(self, "_params_of_measure")
+        if not is_fitted:
             return False
-        fitted_measure, fitted_target = self._resolved
+        fitted_measure, fitted_target = self._params_of_measure
         has_same_measure = _is_same(fitted_measure, self.measure)
         return has_same_measure and _is_same(fitted_target, self.target)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .._cached import cached_property
 from .._numbers import spell
 from .._typing import Floats, Ints, Objects
+from ..aspects import Scale
 from ..collection import Judgments
 from ..errors import MultiAspectError, number_of, tally
 from ..kernels.hits import positions
@@ -64,9 +65,13 @@ class RowJudgments(Judgments):
         return np.asarray(earliest, dtype=np.intp)
 
     def _read_labels(self, name: str, missing: Sequence[str] = ()) -> Floats:
-        """Return the labels of an aspect, after checking that rows of the same document have equal ones."""
+        """Return the labels of an aspect, after checking that rows of the same document have equal ones.
+
+        Each row is a judged pair of its own, also if its document is repeated.
+        """
         labels = super()._read_labels(name, missing)
         if self.has_documents:
+            # Each label is compared with that of the first row of the same query and document.
             self._refuse_conflicts(
                 name, row_labels=labels, pair_labels=labels, pair=self._earliest_pair
             )
@@ -76,7 +81,9 @@ class RowJudgments(Judgments):
         """Raise an error if a document has several rows for a query."""
         if not self.has_documents:
             return
-        is_repeated = self._earliest_pair != np.arange(len(self))
+        # A pair is repeated if there is an earlier one with its query and document.
+        own_position = np.arange(len(self))
+        is_repeated = self._earliest_pair != own_position
         repeated = np.flatnonzero(is_repeated)
         if len(repeated):
             pair = self._pair_text(int(repeated[0]))
@@ -104,16 +111,20 @@ class RowJudgments(Judgments):
         return self.compute_once(("label keys", measure), lambda: self._hash_labels(measure))
 
     def _hash_labels(self, measure: Measure) -> Words:
-        """Return a random number per judged pair, equal for equal queries and labels."""
+        """Return a random number per judged pair, equal for equal queries and labels.
+
+        The number starts as one of the query; the labels of each aspect of the measure change it.
+        `mix_bits` maps integers of 64 bits to ones that look random.
+        """
         qid_hashes = Texts.from_strings(self.qids).hashes()
         query_keys = mix_bits(qid_hashes + _SEED)
-        keys = query_keys[self.pool_query]
+        keys = query_keys[self.pool_query]  # one per judged pair
         # Sorted by name, as the order of the aspects in the measure does not matter.
         for view in sorted(measure.views(self), key=lambda view: view.name):
             # Equal labels get equal bits: -0 becomes 0, and missing labels the same NaN.
             labels = view.label + 0.0
             labels[~view.known] = np.nan
-            label_bits = labels.view(np.uint64)
+            label_bits = labels.view(np.uint64)  # the 64 bits of each float
             keys = mix_bits(keys ^ mix_bits(label_bits))
         return keys
 
@@ -147,48 +158,35 @@ class Pool:
             raise MultiAspectError(
                 "qrels= needs the docno of every row: add an index level or a column docno to y"
             )
-        query_position = qrels.query_positions(rows.qids)  # -1 if the qrels do not have the query
-        unknown = rows.qids[query_position < 0]
-        if len(unknown):
-            queries = number_of(rows.n_queries, "query")
-            raise MultiAspectError(
-                f"the qrels have no judgments for {len(unknown)} of "
-                f"{queries} of the rows, such as {unknown[0]}; check "
-                "that the query ids are spelt alike, or drop these rows"
-            )
-        has_rows = np.zeros(qrels.n_queries, dtype=np.bool_)
-        has_rows[query_position] = True
-        is_kept = qrels.row_values(has_rows[qrels.pool_query])
-        judgments = qrels.take_rows(np.flatnonzero(is_kept))
+        judgments = _judgments_of_queries(qrels, rows)
+        # Undeclared scales follow from all qrels, also where only some queries have rows.
         judgments.infer_scales_from(qrels)
         rows.infer_scales_from(qrels)
-        # The aspects are those of y. Tuples of labels have no names and keep their positions.
-        if not qrels._positional:
+        # The aspects are those of y. Labels that are tuples have no names but positions, by which
+        # the measure finds them.
+        has_named_labels = not qrels._positional
+        if has_named_labels:
             judgments.label_names = rows.label_names
         docnos = Texts.from_strings(rows.docnos)
+        # Queries have the same numbers in both, which have the same queries, sorted.
         position, _ = judgments.pairs.lookup(rows.pool_query, docnos)
         return cls(judgments, position)
 
     def check_labels(self, rows: RowJudgments, measure: Measure) -> None:
         """Raise an error if rows have other labels than the qrels on an aspect of a measure.
 
-        Missing labels, and labels below the lowest grade, are the lowest grade.
+        Missing labels, and labels below the lowest grade, are the lowest grade. A view is an aspect
+        of the measure with its labels and its scale.
         """
         row_views = measure.views(rows)
         qrels_views = measure.views(self.judgments)
         for row_view, qrels_view in zip(row_views, qrels_views, strict=True):
             scale = qrels_view.scale
-            lowest = scale.grades[0]
-            # Both functions return the grade if the label is missing (NaN).
-            better_of: np.ufunc
-            if scale.greater_is_better:
-                better_of = np.fmax
-            else:
-                better_of = np.fmin
-            row_labels = better_of(row_view.label, lowest)
-            # Rows that the qrels do not judge have position -1: the last label, the lowest grade.
-            pool_labels = np.append(better_of(qrels_view.label, lowest), lowest)
-            qrels_labels = pool_labels[self.position]
+            row_labels = _raise_to_lowest_grade(row_view.label, scale)
+            judged_labels = _raise_to_lowest_grade(qrels_view.label, scale)
+            # Rows that the qrels do not judge have position -1: the last element, the lowest grade.
+            labels_by_position = np.append(judged_labels, scale.grades[0])
+            qrels_labels = labels_by_position[self.position]
             differing = np.flatnonzero(row_labels != qrels_labels)
             if len(differing) == 0:
                 continue
@@ -206,3 +204,33 @@ class Pool:
                 f"{label} for {pair}, which the qrels {judgment} {number}; take the labels of the "
                 "rows from the qrels"
             )
+
+
+def _judgments_of_queries(qrels: Judgments, rows: RowJudgments) -> Judgments:
+    """Return the qrels of the queries that have rows; raise an error if a query has no qrels."""
+    query_position = qrels.query_positions(rows.qids)  # -1 if the qrels do not have the query
+    unknown = rows.qids[query_position < 0]
+    if len(unknown):
+        queries = number_of(rows.n_queries, "query")
+        raise MultiAspectError(
+            f"the qrels have no judgments for {len(unknown)} of "
+            f"{queries} of the rows, such as {unknown[0]}; check "
+            "that the query ids are spelt alike, or drop these rows"
+        )
+    has_rows = np.zeros(qrels.n_queries, dtype=np.bool_)
+    has_rows[query_position] = True
+    is_kept_pair = has_rows[qrels.pool_query]
+    is_kept_row = qrels.row_values(is_kept_pair)
+    return qrels.take_rows(np.flatnonzero(is_kept_row))
+
+
+def _raise_to_lowest_grade(labels: Floats, scale: Scale) -> Floats:
+    """Return the labels, with the lowest grade in place of missing (NaN) and worse ones."""
+    lowest = scale.grades[0]
+    # Unlike np.maximum and np.minimum, these return the grade if the label is NaN.
+    better: Floats
+    if scale.greater_is_better:
+        better = np.fmax(labels, lowest)
+    else:
+        better = np.fmin(labels, lowest)
+    return better

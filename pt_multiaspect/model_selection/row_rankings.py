@@ -45,8 +45,10 @@ class RowRankings(Rankings):
         pair_scores = rows.pair_values(scores) + 0.0
         ranked_rows = self._descending_order(pair_scores)
         ranked_scores = pair_scores[ranked_rows]
+        # Rows are ranked query by query, so that their queries are those of the judged pairs.
+        ranked_query = rows.pool_query
         has_equal_score = ranked_scores[1:] == ranked_scores[:-1]
-        has_same_query = rows.pool_query[1:] == rows.pool_query[:-1]
+        has_same_query = ranked_query[1:] == ranked_query[:-1]
         #: Whether each ranked row but the last is tied with the next one.
         self.tied: Bools = has_equal_score & has_same_query
         self._set_order(ranked_rows, pair_scores)
@@ -62,39 +64,48 @@ class RowRankings(Rankings):
             The predictions, in the order of the judged pairs.
         """
         rows = self.rows
-        query = rows.pool_query
+        query = rows.pool_query  # of the rows and of the ranked rows, both sorted by query
         self._ranked_rows = ranked_rows
         #: The rankings with all rows as hits.
-        self._all_hits = Hits(rows.n_queries, query, query, rows.rank, ranked_rows, rows.n_ret)
+        self._all_hits = Hits(
+            n_queries=rows.n_queries,
+            pool_query=query,
+            query=query,
+            rank=rows.rank,
+            row=ranked_rows,
+            n_ret=rows.n_ret,
+        )
+        judgments: Judgments
         #: The position of each ranked row among the judged documents, -1 if it is not one of them.
-        self._judged_rows: Ints = ranked_rows
-        judgments: Judgments = rows
-        hits = self._all_hits
-        if self._pool is not None:
+        self._judged_rows: Ints
+        if self._pool is None:
+            # The judged documents are the rows.
+            judgments = rows
+            hits = self._all_hits
+            self._judged_rows = ranked_rows
+        else:
             judgments = self._pool.judgments
             self._judged_rows = self._pool.position[ranked_rows]
-            is_judged = self._judged_rows >= 0
-            hits = replace(
-                hits.select(is_judged),
-                pool_query=judgments.pool_query,
-                row=self._judged_rows[is_judged],
-            )
-        position = inverse_permutation(ranked_rows)
-        self._set_arrays(judgments, query, scores, position, hits, rows.n_queries)
+            hits = _judged_hits(self._all_hits, self._judged_rows, judgments)
+        rank_position = inverse_permutation(ranked_rows)
+        self._set_arrays(judgments, query, scores, rank_position, hits, rows.n_queries)
 
     def break_ties(self, measure: Measure) -> RowRankings:
         """Return the rankings for a measure with tied rows by docno, descending, or else in a random order.
 
         The random order follows from the query and the labels of the tied rows alone.
         """
+        # A ranked row is tied with the next one or with the previous one.
         is_tied_with_next = np.append(self.tied, False)
         is_tied_with_previous = np.append(False, self.tied)
         is_tied = is_tied_with_next | is_tied_with_previous
         tied_rows = self._ranked_rows[is_tied]
         group = self._tie_groups[is_tied]
-        # Only rows of the same group change places.
+        # Both orders sort by group first, so that rows only change places within their group.
         if self.rows.has_documents:
-            docno_position = self.rows.docno_positions[tied_rows]  # below the number of rows
+            # From 0 for the last docno: ascending positions are descending docnos.
+            docno_position = self.rows.docno_positions[tied_rows]
+            # The position is less than the number of rows, so this sorts by group, then position.
             group_and_docno = group * len(self.rows) + docno_position
             order = np.argsort(group_and_docno, kind="stable")
         else:
@@ -119,24 +130,34 @@ class RowRankings(Rankings):
 
         The rows of a query are neighbours: `scores` are in the order of the judged pairs.
         """
-        n_rows = len(scores)
-        n_ret = self.rows.n_ret  # (n_queries,)
-        n_queries = len(n_ret)
-        longest = int(n_ret.max(initial=0))
-        # A table with one row per query is sorted faster than by two keys, unless most of its
+        # A table with one line per query is sorted faster than by two keys, unless most of its
         # cells would be empty.
+        n_queries = self.rows.n_queries
+        longest = int(self.rows.n_ret.max(initial=0))  # the most rows of a query
         n_cells = n_queries * longest
-        is_mostly_empty = n_cells > 4 * n_rows
+        is_mostly_empty = n_cells > 4 * len(scores)
         if is_mostly_empty:
             return np.lexsort((-scores, self.rows.pool_query))
-        # Empty cells, at the ends of the rows, are infinite: sorting leaves them there.
-        table = np.full((n_queries, longest), np.inf)
-        is_filled = np.arange(longest) < n_ret[:, None]
+        return self._order_by_table(scores, longest)
+
+    def _order_by_table(self, scores: Floats, longest: int) -> Ints:
+        """Return the order of `_descending_order`, by sorting the lines of a table.
+
+        A line has the scores of a query; `longest` is the number of rows of the longest query.
+        """
+        n_rows_of_query = self.rows.n_ret[:, None]
+        is_filled = np.arange(longest) < n_rows_of_query  # (n_queries, longest)
+        # Negated, as sorting is ascending. Empty cells, at the ends of the lines, are infinite:
+        # sorting leaves them there.
+        table = np.full(is_filled.shape, np.inf)
         table[is_filled] = -scores
-        order_in_query: Ints = np.argsort(table, axis=1, kind="stable")[is_filled]
-        # Positions within a query are counted from the first row of the query, at rank 1.
-        first_row = np.arange(n_rows) - (self.rows.rank - 1)
-        return first_row + order_in_query
+        column_order = np.argsort(table, axis=1, kind="stable")
+        # Columns count the rows of a query from 0. Its first row is as many rows before each of
+        # its rows as this has other ranks before it.
+        column: Ints = column_order[is_filled]  # (n_rows,), query by query
+        rank_from_zero = self.rows.rank - 1
+        first_row = np.arange(len(scores)) - rank_from_zero
+        return first_row + column
 
     @cached_property
     def _docnos(self) -> Texts:
@@ -183,23 +204,37 @@ class RowRankings(Rankings):
     def _expected_value(self, base: Any, form: Linear) -> Floats:
         """Return the expected value of a linear form per query over all orders of tied rows.
 
-        It is the value if tied rows have the mean of their gains.
+        It is the value if tied rows have the mean of their gains. The form has the gain of each
+        judged document.
         """
-        group = self._tie_groups  # of each ranked row
+        # 1. The gain of each ranked row. Unjudged documents have the position -1: the last element.
         judged_gain = np.asarray(form.gain, dtype=np.float64)
-        # Unjudged documents have the position -1, that of the last element.
         gain_by_position = np.append(judged_gain, form.unjudged)
-        gain = gain_by_position[self._judged_rows]  # of each ranked row
-        total_gain = np.bincount(group, weights=gain)
+        ranked_gain = gain_by_position[self._judged_rows]
+        # 2. The mean gain of each group of tied rows.
+        group = self._tie_groups  # of each ranked row
+        total_gain = np.bincount(group, weights=ranked_gain)
         n_tied = np.bincount(group)
         mean_gain = total_gain / n_tied  # (n_groups,)
-        row_gain = np.empty(len(gain))
+        # 3. The form with these means as gains of the rows, of which all are hits.
+        row_gain = np.empty(len(ranked_gain))
         row_gain[self._ranked_rows] = mean_gain[group]
         expected_form = replace(form, gain=row_gain, unjudged=0.0)
         # Rounding errors of the means may add up to more than the maximum of the base.
         maximum = base.RANGE[1]
         values: Floats = np.minimum(expected_form.values(self._all_hits), maximum)
         return values
+
+
+def _judged_hits(all_hits: Hits, judged_rows: Ints, judgments: Judgments) -> Hits:
+    """Return the rankings with only the judged documents of a pool as hits.
+
+    `judged_rows` are the positions of all hits in the pool, -1 for unjudged documents.
+    """
+    is_judged = judged_rows >= 0
+    hits_of_rows = all_hits.select(is_judged)
+    # Hits refer to judged pairs: now those of the pool instead of the rows.
+    return replace(hits_of_rows, pool_query=judgments.pool_query, row=judged_rows[is_judged])
 
 
 def _shuffled_order(keys: Words, group: Ints) -> Ints:
@@ -213,18 +248,27 @@ def _shuffled_order(keys: Words, group: Ints) -> Ints:
         The group of each tied row, non-decreasing.
     """
     by_key = _order_within(group, keys)
+    # If this were the order, rows with equal labels would always be neighbours. So they are
+    # numbered, 0, 1, 2, … among those with equal keys, and all rows are sorted again by another
+    # random number, which depends on the key and that number. Groups stay sorted.
     sorted_keys = keys[by_key]
-    # Rows with equal keys would stay neighbours. They are numbered within their group, and all
-    # rows are sorted again by another random number, which depends on the key and that number.
+    number_among_equals = _number_equal_keys(sorted_keys, group)
+    second_keys = mix_bits(sorted_keys + number_among_equals)
+    order_of_sorted = _order_within(group, second_keys)
+    order: Ints = by_key[order_of_sorted]
+    return order
+
+
+def _number_equal_keys(sorted_keys: Words, group: Ints) -> Words:
+    """Return the number of each row, from 0, among the neighbours with its key and group.
+
+    Keys are sorted within groups: ``[5, 5, 7, 7, 7]`` in one group gives ``[0, 1, 0, 1, 2]``.
+    """
     has_other_key = sorted_keys[1:] != sorted_keys[:-1]
     has_other_group = group[1:] != group[:-1]
-    starts_run = np.append(False, has_other_key | has_other_group)
-    run_of_equal_keys = np.cumsum(starts_run)
-    number_in_run = positions(run_of_equal_keys).astype(np.uint64)
-    second_keys = mix_bits(sorted_keys + number_in_run)
-    shuffled = _order_within(group, second_keys)
-    order: Ints = by_key[shuffled]
-    return order
+    differs_from_previous = np.append(False, has_other_key | has_other_group)
+    run_of_equals = np.cumsum(differs_from_previous)
+    return positions(run_of_equals).astype(np.uint64)
 
 
 def _order_within(group: Ints, keys: Words) -> Ints:

@@ -85,15 +85,17 @@ class LabelledRows:
 
     def take(self, kept: Ints) -> LabelledRows:
         """Return some rows, given by position, on the scales of all rows."""
-        rows = self.judgments
-        documents = None
-        if rows.has_documents:
-            document_of_row = rows.row_values(rows.docnos)
-            documents = document_of_row[kept]
         labels = self.frame.iloc[kept]
         queries = self.queries[kept]
+        # Judgments are sorted by query: `row_values` brings them to the order of the rows.
+        judgments = self.judgments
+        documents = None
+        if judgments.has_documents:
+            document_of_row = judgments.row_values(judgments.docnos)
+            documents = document_of_row[kept]
         part = LabelledRows(labels, queries, qrels=self._qrels, documents=documents)
-        part.judgments.infer_scales_from(self.judgments)
+        # Undeclared scales would otherwise follow from the labels of these rows alone.
+        part.judgments.infer_scales_from(judgments)
         return part
 
     def share_scales(self, fitted: pd.DataFrame) -> None:
@@ -244,8 +246,10 @@ class EvaluatedMeasure:
         if isinstance(self.aspects, Aspects):
             self._scales = self.aspects
         self.measure = with_scales(parsing.parse_one(measure), self.aspects)
-        # Invalid parameters raise their error at once, not when rows are scored.
-        self._measure_on("relevance").validate_params()
+        # Invalid parameters raise their error at once, not when rows are scored. A measure of a
+        # single aspect needs one for that, and any name serves.
+        example = self._measure_on("relevance")
+        example.validate_params()
 
     def _measure_on(self, aspect: str, scales: Aspects | None = None) -> Measure:
         """Return the measure itself, or for a single-aspect measure, the measure on an aspect."""
@@ -261,17 +265,19 @@ class EvaluatedMeasure:
         return LabelledRows(y, qid, self.aspects, self.measure, self.qrels, documents)
 
     def bind(self, rows: LabelledRows) -> Measure:
-        """Return the measure itself, or a single-aspect measure on relevance or on the only column.
+        """Return the measure for the rows: itself, or if it has no aspects, the measure on one.
 
-        Raise an error if the rows lack its labels, or do not fit the qrels.
+        That is the only column of the rows, or relevance. Raise an error if the rows lack its
+        labels, or do not fit the qrels.
         """
         if len(rows.names) == 1:
             aspect = rows.names[0]
         else:
             aspect = "relevance"
         measure = self._measure_on(aspect, self._scales)
-        is_single_aspect = measure is not self.measure
-        if is_single_aspect and aspect not in rows.names:
+        # A measure with aspects of its own is returned as it is.
+        was_put_on_aspect = measure is not self.measure
+        if was_put_on_aspect and aspect not in rows.names:
             raise MultiAspectError(
                 f"{self.measure} scores the aspect relevance, but y has the columns "
                 f"{choices(rows.names)}; "

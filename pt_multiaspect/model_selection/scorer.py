@@ -137,6 +137,10 @@ def ranking_scorer(
     return RankingScorer(measure, aspects, response_method, missing, qrels)
 
 
+#: The name of a measure that was not given in a dict.
+_SINGLE = ""
+
+
 class RankingScorer:
     """The scorer returned by `ranking_scorer`."""
 
@@ -151,13 +155,13 @@ class RankingScorer:
         parse_method = choice("response_method", "predict", "decision_function", "predict_proba")
         parse_method(response_method)
         self._response_method = response_method
-        #: Whether the measures were given as a dict; the single measure has an empty name.
+        #: Whether the measures were given as a dict.
         self._several = isinstance(measure, Mapping)
         measures: Mapping[str, MeasureLike]
         if isinstance(measure, Mapping):
             measures = measure
         else:
-            measures = {"": measure}
+            measures = {_SINGLE: measure}
         if not measures:
             raise MultiAspectError("expected at least one measure, got an empty dict")
         judgments = None
@@ -227,25 +231,30 @@ class RankingScorer:
     def _score_predictions(
         self, y: Any, scores: Any, qid: Any, documents: Objects | None
     ) -> float | dict[str, float]:
-        """Return the score of predictions for the rows of y, or one per name of a measure."""
+        """Return the score of predictions for the rows of y, or one per name of a measure.
+
+        The keys of `self._measures` are these names, or `_SINGLE` for a measure without a name.
+        """
         values: dict[str, float] = {}
         # The rankings are computed once for all measures on the same columns of y.
         ranked_by_columns: dict[tuple[str, ...], _RankedRows] = {}
         is_array = to_pandas(y) is None
         rows: LabelledRows | None = None
         for name, evaluated in self._measures.items():
-            # A frame is read once, but each measure may name the columns of an array.
+            # A frame is read once, but the columns of an array are named by each measure.
             if rows is None or is_array:
                 rows = self._read_rows(evaluated, y, qid, documents)
             columns = tuple(rows.names)
             if columns not in ranked_by_columns:
-                ranked_by_columns[columns] = _RankedRows(rows, rows.rankings(scores))
-            ranked = ranked_by_columns[columns]
-            values[name] = self._evaluate(evaluated, ranked)
-        warn_if_constant(ranked.rankings, repr(self))
+                rankings = rows.rankings(scores)
+                ranked_by_columns[columns] = _RankedRows(rows, rankings)
+            values[name] = self._evaluate(evaluated, ranked_by_columns[columns])
+        # All rankings are by the same predictions, so that one tells whether these are constant.
+        first_ranked = next(iter(ranked_by_columns.values()))
+        warn_if_constant(first_ranked.rankings, repr(self))
         if self._several:
             return values
-        return values[""]
+        return values[_SINGLE]
 
     def _read_rows(
         self, evaluated: EvaluatedMeasure, y: Any, qid: Any, documents: Objects | None
@@ -277,7 +286,7 @@ class RankingScorer:
         if self._several:
             measures = str(names)
         else:
-            measures = names[""]
+            measures = names[_SINGLE]
         if self._response_method == "predict":
             return f"ranking_scorer({measures})"
         return f"ranking_scorer({measures}, response_method={self._response_method!r})"
@@ -345,17 +354,20 @@ def _drops_qid(estimator: Any) -> bool:
 
     `AspectRanker` does, and pipelines that begin with it or select other columns.
     """
+    # A search predicts with its best estimator.
     estimator = getattr(estimator, "best_estimator_", estimator)
     if not isinstance(estimator, Pipeline):
-        # AspectRanker, which this module must not import.
+        # AspectRanker has this attribute. Its module imports this one, so that its type is not
+        # known here.
         return hasattr(estimator, "_trained_queries")
+    # A step that is None or "passthrough" passes all columns on to the next one.
     steps = [step for _, step in estimator.steps if step is not None and step != "passthrough"]
     if not steps:
         return False
     first_step = steps[0]
     if not isinstance(first_step, ColumnTransformer):
-        return _drops_qid(first_step)
-    # Names are prefixed by the transformer, as in "remainder__qid".
+        return _drops_qid(first_step)  # which may be a pipeline itself
+    # The transformer selects columns. Their names have a prefix, as in "remainder__qid".
     outputs = [name.rpartition("__")[2] for name in first_step.get_feature_names_out()]
     return "qid" not in outputs
 

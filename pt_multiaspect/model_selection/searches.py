@@ -129,11 +129,9 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
             Indices of the rows.
         """
         queries = require_queries("RepeatedQueryKFold", y, X, groups, how="groups=qid")
-        query_of_row = check_length(queries, _num_samples(X), "groups")
-        sorted_position, sorted_names = query_codes(query_of_row)
-        # Queries are numbered by first occurrence, in the order of the clusters.
-        query, distinct = pd.factorize(sorted_position)
-        clusters = self._clusters(sorted_names[sorted_position], y, X)
+        queries = check_length(queries, _num_samples(X), "groups")
+        position, sorted_names = query_codes(queries)  # equal for 1 and "1", which are one query
+        clusters = self._clusters(sorted_names[position], y, X)
         if len(clusters) < self.n_splits:
             if clusters.are_single_topics:
                 noun = "queries"
@@ -143,7 +141,11 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
                 f"expected at least n_splits={self.n_splits} {noun}, got {len(clusters)}; use "
                 "fewer folds"
             )
-        cluster_of_row = clusters.cluster[query]
+        # `clusters` has the queries in the order of their first rows, not sorted by name: they are
+        # numbered in that order.
+        query_of_row, distinct = pd.factorize(position)
+        n_queries = len(distinct)
+        cluster_of_row = clusters.cluster[query_of_row]
         rng = np.random.default_rng(self.random_state)
         for fold in repeated_folds(len(clusters), self.n_splits, self.n_repeats, rng):
             # A fold has the numbers of the clusters whose rows are tested.
@@ -151,7 +153,7 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
             train = np.flatnonzero(~is_test)
             test = np.flatnonzero(is_test)
             if self.shuffle_rows:
-                train = _shuffle_by_query(train, query, len(distinct), rng)
+                train = _shuffle_by_query(train, query_of_row, n_queries, rng)
             yield train, test
 
     def _clusters(self, queries: Objects, y: object, X: object) -> Clusters:
@@ -310,17 +312,46 @@ def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataF
             "expected a fitted search, its cv_results_, or a data frame, got "
             f"{type(results).__name__}"
         )
-    # The columns of scores by name of the metric: of a search, those with mean scores, of other
-    # frames, those that `metrics` names.
-    columns = _columns_of_means(results)
-    is_search = bool(columns)
-    if not is_search:
-        columns = {str(column): column for column in results}
-        if metrics is None:
-            raise MultiAspectError(
-                f"expected metrics, the columns of the scores; columns: {choices(columns)}"
-            )
-    names = _metric_names(metrics, columns)
+    columns_of_means = _columns_of_means(results)
+    is_search = len(columns_of_means) > 0
+    if is_search:
+        return _read_search(results, columns_of_means, metrics)
+    return _read_table(results, metrics)
+
+
+def _read_search(
+    results: Any, columns_of_means: Mapping[str, Any], metrics: Sequence[str] | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the parameters and the mean scores of the candidates of a search.
+
+    `columns_of_means` are the columns of `results` with mean scores, by metric.
+    """
+    names = _metric_names(metrics, columns_of_means)
+    scores = _read_scores(results, columns_of_means, names)
+    params = {}
+    for column in results:
+        if str(column).startswith("param_"):
+            params[column] = list(results[column])
+    return pd.DataFrame(params, index=scores.index), scores
+
+
+def _read_table(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the parameters and the scores of a table of settings, whose score columns are `metrics`."""
+    columns_by_name = {str(column): column for column in results}
+    if metrics is None:
+        raise MultiAspectError(
+            f"expected metrics, the columns of the scores; columns: {choices(columns_by_name)}"
+        )
+    names = _metric_names(metrics, columns_by_name)
+    scores = _read_scores(results, columns_by_name, names)
+    _refuse_lower_is_better(scores)
+    score_columns = [columns_by_name[name] for name in names]
+    params = pd.DataFrame(results).drop(columns=score_columns)  # all other columns
+    return params, scores.set_axis(params.index)
+
+
+def _read_scores(results: Any, columns: Mapping[str, Any], names: Sequence[str]) -> pd.DataFrame:
+    """Return the scores of the metrics `names`, one row per setting; `columns` are their columns."""
     numbers: dict[str, Floats] = {}
     for name in names:
         numbers[name] = as_numbers(results[columns[name]], name)
@@ -329,15 +360,7 @@ def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataF
         raise MultiAspectError(
             "expected finite scores of at least one candidate (or NaN where one failed)"
         )
-    if is_search:
-        searched_params = {}
-        for column in results:
-            if str(column).startswith("param_"):
-                searched_params[column] = list(results[column])
-        return pd.DataFrame(searched_params, index=scores.index), scores
-    _refuse_lower_is_better(scores)
-    params = pd.DataFrame(results).drop(columns=[columns[name] for name in names])
-    return params, scores.set_axis(params.index)
+    return scores
 
 
 def _columns_of_means(results: Iterable[Any]) -> dict[str, Any]:
