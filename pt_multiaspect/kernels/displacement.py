@@ -57,22 +57,20 @@ class RankIntervals(NamedTuple):
 
 
 def ideal_intervals(target: Target) -> RankIntervals:
-    """Return the ranks that each document's degree has in the ideal ranking.
+    """Return the first and the last rank of each document's degree in the ideal ranking.
 
-    The ideal ranking has all judged documents, the highest degree first. Documents that are not
-    relevant are never too low: their last rank is unlimited.
+    The ideal ranking has all judged documents, the highest degree first; documents of the same
+    degree may exchange their ranks. Documents that are not relevant are never too low: their last
+    rank is unlimited.
     """
     degrees = degree(target)
-    recall_base = recall_bases(target)
     # Documents outside the ideal ranking count as not relevant: they belong below the R relevant
     # ones.
-    first = recall_base[target.query] + 1
+    n_relevant = recall_bases(target)[target.query]
+    first = n_relevant + 1
     last = np.full(len(degrees), _NO_LIMIT)
 
-    has_ideal_rank = target.judged | (degrees != 0)
-    ranked = np.flatnonzero(has_ideal_rank)
-    best_first = descending(target.query[ranked], degrees[ranked])
-    ideal_ranking = ranked[best_first]
+    ideal_ranking = _ideal_ranking(target, degrees)
     ideal_degrees = degrees[ideal_ranking]
     ideal_query = target.query[ideal_ranking]
     first_of_degree, last_of_degree = _ranks_of_degrees(ideal_query, ideal_degrees)
@@ -80,6 +78,18 @@ def ideal_intervals(target: Target) -> RankIntervals:
     first[ideal_ranking] = first_of_degree
     last[ideal_ranking] = np.where(is_relevant, last_of_degree, _NO_LIMIT)
     return RankIntervals(first, last)
+
+
+def _ideal_ranking(target: Target, degrees: Floats) -> Ints:
+    """Return the documents of all ideal rankings, by query and then by decreasing degree.
+
+    Documents without a judgment are left out, unless they have a degree.
+    """
+    has_ideal_rank = target.judged | (degrees != 0)
+    documents = np.flatnonzero(has_ideal_rank)
+    query = target.query[documents]
+    best_first = descending(query, degrees[documents])
+    return documents[best_first]
 
 
 def _ranks_of_degrees(query: Ints, degrees: Floats) -> tuple[Ints, Ints]:
@@ -158,11 +168,11 @@ class Displacement(Additive):
         The worst ranking has the most harmful documents first, then those that are not relevant.
         """
         recall_base = self.recall_base
-        # If no document is harmful, those at ranks 1 to R have the relative positions -R to -1.
+        # CRP is the sum of relative positions: rank minus first ideal rank. If no document is
+        # harmful, the latter is R + 1 at the ranks 1 to R: -R, …, -1, which sum to -R (R + 1) / 2.
         without_harmful = -recall_base * (recall_base + 1) / 2
 
-        # The first ideal rank of other documents is R + 1. That of harmful documents is lower down,
-        # which adds to their distance.
+        # The first ideal rank of harmful documents is further down, which makes CRP lower still.
         harmful, rank = _most_harmful_first(self.target)
         query = self.target.query[harmful]
         first_ideal_rank = self._intervals.first[harmful]
@@ -170,7 +180,8 @@ class Displacement(Additive):
         extra_distance = first_ideal_rank - first_rank_of_others
         is_down_to_r = rank <= recall_base[query]
         counted_distance = np.where(is_down_to_r, extra_distance, 0)
-        return without_harmful - sums(query, counted_distance, self.target.n_queries)
+        total_extra_distance = sums(query, counted_distance, self.target.n_queries)
+        return without_harmful - total_extra_distance
 
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
         """Return the relative position of each document at each rank; 0 below the cutoff.
@@ -182,37 +193,49 @@ class Displacement(Additive):
         return np.where(is_counted, relative_position, 0).astype(np.float64)
 
     def values(self, hits: Hits) -> Floats:
-        """Return CRP, per query."""
-        recall_base = self.recall_base
-        depth = self._depth
-        # A document that is not relevant has the relative position k - (R + 1) at a rank k ≤ R, and
-        # 0 below R. If all documents are like that, CRP is the sum over k = 1, …, n.
-        n = np.minimum(depth, recall_base)
-        sum_of_ranks = n * (n + 1) / 2
-        without_relevant = sum_of_ranks - n * (recall_base + 1.0)
+        """Return CRP, the sum of relative positions down to the last rank that counts, per query.
 
+        `self.recall_base` is R, the number of relevant documents, per query.
+        """
+        without_degrees = self._values_without_degrees()
         # Relevant and harmful documents take the place of documents that are not relevant.
         selected, relative_position = _hits_with_degree(hits, self.target)
-        replaced_position = _not_relevant(selected.rank, recall_base[selected.query])
+        recall_base = self.recall_base[selected.query]
+        replaced_position = _not_relevant(selected.rank, recall_base)
         difference = relative_position - replaced_position
-        is_counted = selected.rank <= depth[selected.query]
+        last_rank = self._depth[selected.query]
+        is_counted = selected.rank <= last_rank
         counted_difference = np.where(is_counted, difference, 0)
         total_difference = selected.total(counted_difference)
-        return np.asarray(without_relevant + total_difference, dtype=np.float64)
+        return np.asarray(without_degrees + total_difference, dtype=np.float64)
+
+    def _values_without_degrees(self) -> Floats:
+        """Return CRP of rankings in which no document is relevant or harmful, per query."""
+        # At a rank k ≤ R, the relative position is k - (R + 1); below R, it is 0. The sum over
+        # k = 1, …, n is n (n + 1) / 2 - n (R + 1).
+        n = np.minimum(self._depth, self.recall_base)
+        sum_of_ranks = n * (n + 1) / 2
+        first_ideal_rank = self.recall_base + 1.0
+        return np.asarray(sum_of_ranks - n * first_ideal_rank, dtype=np.float64)
 
     def breakdown(self, hits: Hits) -> Breakdown:
         """Return CRP as a sum over ranks; ranks that the ranking does not fill are combined."""
-        dense = hits.dense()
-        # All documents count as not relevant first; those with a degree get their own positions.
-        relative_position = _not_relevant(dense.rank, self.recall_base[dense.query])
-        selected, selected_position = _hits_with_degree(hits, self.target)
-        relative_position[selected.retrieved_index] = selected_position
+        dense = hits.dense()  # one element per retrieved document, judged or not
+        # All documents count as not relevant first.
+        recall_base = self.recall_base[dense.query]
+        relative_position = _not_relevant(dense.rank, recall_base)
+        # Relevant and harmful documents get their own positions instead; `retrieved_index` is their
+        # index in `dense`.
+        selected, position_of_selected = _hits_with_degree(hits, self.target)
+        relative_position[selected.retrieved_index] = position_of_selected
         displacement = relative_position.astype(np.float64)
 
-        is_counted = dense.rank <= self._depth[dense.query]
+        last_rank = self._depth[dense.query]
+        is_counted = dense.rank <= last_rank
         contribution = np.where(is_counted, displacement, 0.0)
         # The rest of CRP is due to the ranks below the last retrieved document.
-        empty_ranks = self.values(hits) - dense.total(contribution)
+        retrieved_ranks = dense.total(contribution)
+        empty_ranks = self.values(hits) - retrieved_ranks
         return Breakdown(
             dense,
             contribution,
@@ -238,15 +261,16 @@ def _most_harmful_first(target: Target) -> tuple[Ints, Ints]:
 def balance_point(hits: Hits, target: Target) -> Ints:
     """Return the first retrieved rank from R on at which CRP is at least 0, per query.
 
-    It is 0 if there is none, or R is 0.
+    R is the number of relevant documents. The result is 0 if there is no such rank, or R is 0.
     """
     form = Displacement(target)
-    recall_base = form.recall_base
+    recall_base = form.recall_base  # R
     crp_at_r = form.values(hits)
+    # Rank R itself is the first candidate.
     is_r_retrieved = hits.n_ret >= recall_base
     is_balanced_at_r = is_r_retrieved & (crp_at_r >= 0)
-    balance_below_r = _balance_below_r(hits, target, recall_base, crp_at_r)
-    balance = np.where(is_balanced_at_r, recall_base, balance_below_r)
+    first_rank_below_r = _balance_below_r(hits, target, recall_base, crp_at_r)
+    balance = np.where(is_balanced_at_r, recall_base, first_rank_below_r)
     return np.asarray(balance, dtype=np.intp)
 
 
@@ -255,20 +279,24 @@ def _balance_below_r(hits: Hits, target: Target, recall_base: Ints, crp_at_r: Fl
 
     `recall_base` is R and `crp_at_r` the CRP there, both of shape (n_queries,).
     """
-    # Below R, CRP changes only at relevant and harmful documents: other ranks need no look.
+    # Below R, CRP changes only at relevant and harmful documents: other ranks need no look. From
+    # here on, arrays have one element per such document.
     selected, relative_position = _hits_with_degree(hits, target)
     is_below_r = selected.rank > recall_base[selected.query]
     query = selected.query[is_below_r]
     rank = selected.rank[is_below_r]
-    change_since_r = running_sum(relative_position[is_below_r], query)
+    change_of_crp = relative_position[is_below_r]
+    change_since_r = running_sum(change_of_crp, query)
     crp = crp_at_r[query] + change_since_r
 
     is_balanced = crp >= 0
     balanced_query = query[is_balanced]
     balanced_rank = rank[is_balanced]
+    # Ranks of a query increase, so its first element has its first balanced rank.
     is_first_of_query = positions(balanced_query) == 0
+    query_with_balance = balanced_query[is_first_of_query]
     balance = np.zeros(hits.n_queries, dtype=np.intp)
-    balance[balanced_query[is_first_of_query]] = balanced_rank[is_first_of_query]
+    balance[query_with_balance] = balanced_rank[is_first_of_query]
     return balance
 
 
@@ -292,26 +320,21 @@ class Curve(NamedTuple):
 
 
 def curve(hits: Hits, target: Target) -> Curve:
-    """Compute CRP at each rank down to the last retrieved rank or R, whichever is larger."""
-    recall_base = recall_bases(target)
+    """Compute CRP at each rank down to the last retrieved rank or R, whichever is larger.
+
+    `worst` is the same of the ideal ranking upside down.
+    """
+    recall_base = recall_bases(target)  # R, per query
     length = np.maximum(hits.n_ret, recall_base)
     rows = _CurveRows.of_lengths(length)
-    # All documents count as not relevant first; those with a degree get their own positions.
-    not_relevant = _not_relevant(rows.rank, recall_base[rows.query])
 
-    position = not_relevant.copy()
-    selected, selected_position = _hits_with_degree(hits, target)
-    selected_row = rows.find(selected.query, selected.rank)
-    position[selected_row] = selected_position
+    selected, relative_position = _hits_with_degree(hits, target)
+    value = rows.cumulate(selected.query, selected.rank, relative_position, recall_base)
 
-    worst_position = not_relevant.copy()
     documents, worst_rank = _upside_down(target, length, recall_base)
-    worst_row = rows.find(target.query[documents], worst_rank)
-    intervals = ideal_intervals(target)
-    worst_position[worst_row] = intervals.relative_positions(documents, worst_rank)
-
-    value = running_sum(position, rows.query)
-    worst = running_sum(worst_position, rows.query)
+    worst_position = ideal_intervals(target).relative_positions(documents, worst_rank)
+    worst_query = target.query[documents]
+    worst = rows.cumulate(worst_query, worst_rank, worst_position, recall_base)
     return Curve(rows.query, rows.rank, value, worst)
 
 
@@ -332,6 +355,22 @@ class _CurveRows(NamedTuple):
         n_rows_down_to_query = np.cumsum(length)
         first_row = n_rows_down_to_query - length
         return cls(query, rank, first_row)
+
+    def cumulate(self, query: Ints, rank: Ints, relative_position: Ints, recall_base: Ints) -> Ints:
+        """Return CRP at each row: the sum of the relative positions down to its rank.
+
+        Parameters
+        ----------
+        query, rank, relative_position : ndarray of int, shape (n,)
+            The relevant and harmful documents, and the relative position of each.
+        recall_base : ndarray of int, shape (n_queries,)
+            R of each query.
+        """
+        # At all other ranks, documents count as not relevant.
+        position = _not_relevant(self.rank, recall_base[self.query])
+        row = self.find(query, rank)
+        position[row] = relative_position
+        return running_sum(position, self.query)
 
     def find(self, query: Ints, rank: Ints) -> Ints:
         """Return the rows of queries and ranks."""
@@ -368,17 +407,21 @@ def _upside_down(target: Target, length: Ints, recall_base: Ints) -> tuple[Ints,
 
 
 def _relevant_at_end(target: Target, length: Ints) -> tuple[Ints, Ints]:
-    """Return the relevant documents of each query, and their ranks at the end of a ranking.
+    """Return the relevant documents, by query and decreasing degree, and their worst ranks.
 
-    The best document is at the last rank, `length` of the query.
+    They are at the end of a ranking of `length` documents, the best one at the last rank: the ranks
+    `length`, `length` - 1, … of each query.
     """
     degrees = degree(target)
     relevant = np.flatnonzero(degrees > 0)
-    best_first = descending(target.query[relevant], degrees[relevant])
+    relevant_query = target.query[relevant]
+    best_first = descending(relevant_query, degrees[relevant])
     documents = relevant[best_first]
     query = target.query[documents]
+    # The position within a query, from 0, is the number of better documents.
     n_better = positions(query)
-    rank = length[query] - n_better
+    last_rank = length[query]
+    rank = last_rank - n_better
     return documents, np.asarray(rank, dtype=np.intp)
 
 
@@ -388,8 +431,9 @@ def turn_around(query: Ints, rank: Ints, value: Ints) -> Ints:
     The parameters have one element per rank of each query, sorted by query; the result repeats the
     point of a query at each of its ranks.
     """
-    # Of equal minima, the first rank comes first (`lexsort` sorts by its last key first).
-    lowest_value_first = np.lexsort((rank, value, query))
-    sorted_rank = rank[lowest_value_first]
-    first_row_of_query = firsts(query)
-    return sorted_rank[first_row_of_query]
+    # Within each query, sort ranks by value, and equal values by rank: the first one is the point.
+    # `lexsort` sorts by its last key first, so queries keep their elements.
+    order = np.lexsort((rank, value, query))
+    lowest_value_first = rank[order]
+    first_element_of_query = firsts(query)  # one per element
+    return lowest_value_first[first_element_of_query]

@@ -187,14 +187,16 @@ def power_of_t_test(
     """
     from scipy.stats import t as student
 
+    # The statistic t has a noncentral t distribution, with this shift. The test is significant if t
+    # is outside the interval ±critical.
     sizes = np.asarray(n_clusters, dtype=np.float64)
     freedom = np.maximum(freedom_ratio * sizes - 1, 1)
     critical_of_size = student.isf(alpha / 2, freedom)
     shift_of_effect = effect * np.sqrt(sizes)
     critical, shift = np.broadcast_arrays(critical_of_size, shift_of_effect)
 
-    # SciPy's series for the noncentral t distribution converge for usual numbers only; 1 stands for
-    # the others.
+    # SciPy's series for this distribution converge for usual numbers only. In place of the others,
+    # they get 1, and the result is not used.
     is_usual = (critical < _LARGEST_CRITICAL) & (shift < 10 * critical)
     usual_critical = np.where(is_usual, critical, 1.0)
     usual_shift = np.where(is_usual, shift, 1.0)
@@ -205,15 +207,20 @@ def power_of_t_test(
 
 
 def _power_of_extremes(critical: Floats, freedom: Floats, shift: Floats) -> Floats:
-    """Return the power of t-tests with very large critical values or shifts.
+    """Return the approximate power of t-tests with very large critical values or shifts.
 
-    The mean over topics then varies much less than their standard deviation: the test is
-    significant if the standard deviation, which has a chi-square distribution, is small enough.
+    `shift` is the statistic t if mean and standard deviation are estimated without error, and
+    `critical` the value above which t is significant.
     """
     from scipy.special import chdtr
 
-    largest_chi_square = freedom * (shift / critical) ** 2
-    return np.asarray(chdtr(freedom, largest_chi_square), dtype=np.float64)
+    # The mean varies much less than the standard deviation and is taken as known: t is shift / r,
+    # where r is the estimated over the true standard deviation. It is above `critical` if r is
+    # below this number, and freedom · r² has a chi-square distribution.
+    largest_r = shift / critical
+    largest_chi_square = freedom * largest_r**2
+    power = chdtr(freedom, largest_chi_square)
+    return np.asarray(power, dtype=np.float64)
 
 
 def _noncentral_t_tails(critical: Floats, freedom: Floats, shift: Floats) -> Floats:
@@ -238,8 +245,8 @@ def power_of_double_sampling(
     """Return the probability that an interval from double sampling excludes 0.
 
     The interval is that of a regression estimate from values H of n topics and labels L of all
-    topics, with normal distributions. The probability is exact given the slope, sums of squares and
-    the labels' means; it is averaged over random draws of these.
+    topics, with normal distributions. The estimate is the mean of H plus the slope times the
+    distance of two means of L: that of all topics minus that of the n topics.
 
     Parameters
     ----------
@@ -260,33 +267,47 @@ def power_of_double_sampling(
     ndarray of float, shape (m,)
         In [0, 1], with a standard error of some .002.
     """
-    from scipy.special import ndtr, stdtrit
-
+    # The probability is exact given some random statistics; it is averaged over draws of these.
     rng = np.random.default_rng(0)
     noise_of_slope = rng.standard_normal(_SAMPLES)
     labels = _draw_labels(n, n_topics, rng)
     squared_errors = _draw_chi_square(n - 2, rng)
 
-    # The slope ρ, its least-squares estimate and the estimate that is used. From here on, rows are
-    # effects and columns are draws.
+    # The model is H = effect + ρ · L + √(1 − ρ²) · error, where L and errors are standard normal.
+    # From here on, rows are effects and columns are draws: (m, _SAMPLES).
     noise = unexplained[:, None]
-    slope = np.sqrt(1 - noise**2)
-    fitted = slope + noise * noise_of_slope / np.sqrt(labels.squares)
+    slope = np.sqrt(1 - noise**2)  # ρ
+    fitted = slope + noise * noise_of_slope / np.sqrt(labels.squares)  # by least squares
     used = fitted.clip(0, highest[:, None])
 
-    # Residuals of the used slope are those of the fitted one, and what the slopes differ by.
+    # The sum of squared residuals is minimal for the fitted slope; another one adds to it.
     squares_of_slopes = (fitted - used) ** 2 * labels.squares
     squared_residuals = noise**2 * squared_errors + squares_of_slopes
     variance = _variance_of_estimates(squared_residuals, used, labels, n, n_topics)
-    half_interval = stdtrit(n - 2, 1 - alpha / 2) * np.sqrt(variance)
+    half_interval = _half_interval(variance, n - 2, alpha)
 
-    # Given these draws, the estimate of the mean has a normal distribution.
+    # Given these draws, the estimate is normal: the n errors and the mean of all L still vary.
     expected_estimate = effects[:, None] + (used - slope) * labels.distance
     deviation = np.sqrt(noise**2 / n + slope**2 / n_topics)
-    probability_above = ndtr((expected_estimate - half_interval) / deviation)
-    probability_below = ndtr((-expected_estimate - half_interval) / deviation)
-    power_of_draw = probability_above + probability_below
+    power_of_draw = _probability_outside(half_interval, expected_estimate, deviation)
     return np.asarray(power_of_draw.mean(axis=1))
+
+
+def _half_interval(variance: Floats, freedom: int, alpha: float) -> Floats:
+    """Return half the width of Student's t intervals, from variances of the estimates."""
+    from scipy.special import stdtrit
+
+    quantile = stdtrit(freedom, 1 - alpha / 2)
+    return np.asarray(quantile * np.sqrt(variance), dtype=np.float64)
+
+
+def _probability_outside(limit: Floats, mean: Floats, deviation: Floats) -> Floats:
+    """Return the probability that normal variables are outside the interval ±limit."""
+    from scipy.special import ndtr
+
+    probability_above = ndtr((mean - limit) / deviation)
+    probability_below = ndtr((-mean - limit) / deviation)
+    return np.asarray(probability_above + probability_below, dtype=np.float64)
 
 
 def _variance_of_estimates(
@@ -294,12 +315,23 @@ def _variance_of_estimates(
 ) -> Floats:
     """Return the estimated variances of regression estimates, shape (m, _SAMPLES).
 
-    They are the sum of the variance of the regression on n topics and that of the labels of all
-    topics. `squared_residuals` and `slope`, the one that is used, have the same shape.
+    An estimate is a prediction of the regression on n topics, at the mean label of all topics.
+
+    Parameters
+    ----------
+    squared_residuals, slope : ndarray of float, shape (m, _SAMPLES)
+        The sum of squared residuals of the regression, and its slope.
+    labels : _LabelDraws
+        Statistics of the labels: the sum of `squares` of those of the n topics, the `distance` of
+        their mean from that of all topics, and the `variance` of all labels.
+    n, n_topics : int
+        The number of topics with values, and of all topics.
     """
+    # The textbook variance of a prediction, which grows with the distance from the mean.
     residual_variance = squared_residuals / (n - 2)
     factor = 1 / n + labels.distance**2 / labels.squares
     variance_of_regression = residual_variance * factor
+    # The mean label of all topics varies, too.
     variance_of_labels = slope**2 * labels.variance / n_topics
     return variance_of_regression + variance_of_labels
 
@@ -316,16 +348,23 @@ class _LabelDraws(NamedTuple):
 
 
 def _draw_labels(n: int, n_topics: int, rng: np.random.Generator) -> _LabelDraws:
-    """Draw statistics of standard normal labels of n topics and of `n_topics` - n further ones."""
+    """Draw statistics of standard normal labels of n topics and of `n_topics` - n further ones.
+
+    The labels themselves are not drawn: means and sums of squares of normal samples are
+    independent, with normal and chi-square distributions.
+    """
     n_further = n_topics - n
     # The mean of all labels minus that of n of them has the variance 1 / n - 1 / n_topics.
     variance_of_distance = n_further / (n * n_topics)
-    distance = rng.standard_normal(_SAMPLES) * math.sqrt(variance_of_distance)
+    deviation_of_distance = math.sqrt(variance_of_distance)
+    distance = rng.standard_normal(_SAMPLES) * deviation_of_distance
     squares = _draw_chi_square(n - 1, rng)
     squares_of_further = _draw_chi_square(n_further - 1, rng)
 
-    # The sum of squares of all labels is that within both groups of topics and between them.
-    squares_between = n * n_topics / n_further * distance**2
+    # The sum of squares of all labels is that within both groups of topics, and that between them:
+    # n · distance² of the n topics and n² / n_further · distance² of the further ones.
+    factor_between = n * n_topics / n_further
+    squares_between = factor_between * distance**2
     squares_of_all = squares + squares_of_further + squares_between
     variance = squares_of_all / (n_topics - 1)
     return _LabelDraws(squares, distance, variance)
@@ -385,65 +424,78 @@ def topics_needed(
     """
     from scipy.special import ndtri
 
-    # The numbers for the normal distribution, which are too low for the t distribution; 1 stands
-    # for unknown effects.
+    sizes = np.full(len(effects), np.nan)
     is_known = ~np.isnan(effects)
-    known_effects = np.where(is_known, effects, 1.0)
+    known_effects = effects[is_known]
+    # The number for the normal distribution, ((z of alpha + z of power) / effect)², is too low for
+    # the t distribution.
     quantile = ndtri(1 - alpha / 2)
     normal_sizes = ((quantile + ndtri(power)) / known_effects) ** 2
-
-    # Large numbers only need a correction, as both distributions are nearly the same.
     start = np.ceil(normal_sizes).clip(min=2)
-    is_large = is_known & (start > _LARGEST_SIZE)
+
+    # For large numbers, it is too low by (z of alpha)² / 2, if each topic is a cluster.
     correction = quantile**2 / (2 * freedom_ratio)
-    corrected_sizes = np.ceil(normal_sizes + correction)
-    sizes = np.full(len(effects), np.nan)
-    sizes[is_large] = corrected_sizes[is_large]
-
-    # Other numbers are searched for, from those of the normal distribution up.
-    is_sought = is_known & ~is_large
-    if not is_sought.any():
-        return sizes
-    sought_effects = effects[is_sought]
-
-    def suffices(n_clusters: Floats) -> Bools:
-        achieved = power_of_t_test(sought_effects, n_clusters, alpha, freedom_ratio)
-        return np.asarray(achieved >= power, dtype=np.bool_)
-
-    sizes[is_sought] = _least_sizes(start[is_sought], suffices)
+    sizes_of_known = np.ceil(normal_sizes + correction)
+    is_sought = start <= _LARGEST_SIZE
+    sizes_of_known[is_sought] = _search_sizes(
+        known_effects[is_sought], start[is_sought], power, alpha, freedom_ratio
+    )
+    sizes[is_known] = sizes_of_known
     return sizes
 
 
+def _search_sizes(
+    effects: Floats, start: Floats, power: float, alpha: float, freedom_ratio: float
+) -> Floats:
+    """Return the least number of clusters with which each effect is found, from `start` up.
+
+    The parameters are those of `topics_needed`; `start` has one number per effect, at least 2.
+    """
+    if not len(effects):
+        return start
+
+    def suffices(n_clusters: Floats) -> Bools:
+        achieved = power_of_t_test(effects, n_clusters, alpha, freedom_ratio)
+        return np.asarray(achieved >= power, dtype=np.bool_)
+
+    return _least_sizes(start, suffices)
+
+
 def _least_sizes(start: Floats, suffices: Callable[[Floats], Bools]) -> Floats:
-    """Return the least whole numbers, from 2, that suffice.
+    """Return the least whole numbers that suffice, element by element.
 
     Parameters
     ----------
     start : ndarray of float, shape (n,)
-        The first numbers to try.
+        The first numbers to try, at least 2.
     suffices : callable
         Returns which of n numbers suffice. All numbers above one that suffices do, too.
     """
-    # Double the numbers until all suffice, and remember the last ones that did not.
-    too_few: Floats = np.ones(len(start))
-    enough = start
-    is_short = ~suffices(enough)
-    while is_short.any():
-        too_few = np.where(is_short, enough, too_few)
-        enough = np.where(is_short, 2 * enough, enough)
-        is_short = ~suffices(enough)
-
-    # Halve the intervals until nothing is between the two ends. Numbers that are found already are
-    # tried again, which changes nothing.
+    too_few, enough = _bracket_sizes(start, suffices)
+    # Halve the intervals until nothing is between the two ends.
     is_wide = enough - too_few > 1
     while is_wide.any():
         middle = np.floor((too_few + enough) / 2)
+        # Numbers that are found already are tried again, which changes nothing: they suffice.
         tried = np.where(is_wide, middle, enough)
         is_enough = suffices(tried)
         enough = np.where(is_enough, tried, enough)
         too_few = np.where(is_enough, too_few, tried)
         is_wide = enough - too_few > 1
     return enough
+
+
+def _bracket_sizes(start: Floats, suffices: Callable[[Floats], Bools]) -> tuple[Floats, Floats]:
+    """Return numbers that are too few, and larger ones that suffice; as for `_least_sizes`."""
+    too_few: Floats = np.ones(len(start))  # 1 is never tried: numbers are at least 2
+    enough = start
+    is_short = ~suffices(enough)
+    # Double the numbers that do not suffice, and remember them.
+    while is_short.any():
+        too_few = np.where(is_short, enough, too_few)
+        enough = np.where(is_short, 2 * enough, enough)
+        is_short = ~suffices(enough)
+    return too_few, enough
 
 
 def upper_deviation(
@@ -455,9 +507,10 @@ def upper_deviation(
     """
     from scipy.special import chdtri
 
-    # freedom · (estimate / true deviation)² has a chi-square distribution, which is above its lower
-    # quantile with the probability `confidence`.
+    # freedom · (estimate / true value)² has a chi-square distribution. With the probability
+    # `confidence`, it is above this quantile, and the true value below estimate · factor.
     freedom = freedom_ratio * n_clusters - 1
-    lower_quantile = chdtri(freedom, confidence)
+    lower_quantile = chdtri(freedom, confidence)  # `chdtri` takes the probability above it
     factor = math.sqrt(freedom / lower_quantile)
-    return np.asarray(deviation * factor, dtype=np.float64)
+    limit = deviation * factor
+    return np.asarray(limit, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Extremes of normalised sums over the gains that documents without labels may have."""
+"""Extremes of Σ weight · gain / ideal over the gains that documents without labels may have."""
 
 from __future__ import annotations
 
@@ -110,12 +110,17 @@ class AttainableGains:
     @cached_property
     def allowed_above(self) -> Ints:
         """The lowest allowed level from each level on, shape (n_documents, n_levels)."""
-        level = np.arange(len(self.levels))
-        # The last level in place of those that are not allowed does not change the running minimum.
-        allowed_level = np.where(self.allowed, level, level[-1])
+        n_levels = len(self.levels)
+        level = np.arange(n_levels)
+        last_level = n_levels - 1
+        # The last level stands for levels that are not allowed, as it makes no minimum smaller. If
+        # the levels 1 and 3 of 0 to 3 are allowed: [3, 1, 3, 3] -> [1, 1, 3, 3].
+        allowed_level = np.where(self.allowed, level, last_level)
+        # The running minimum goes from the last level down, so the columns are reversed for it.
         from_last_level = allowed_level[:, ::-1]
-        running_minimum = np.minimum.accumulate(from_last_level, axis=1)
-        return np.asarray(running_minimum[:, ::-1], dtype=np.intp)
+        minimum_from_last = np.minimum.accumulate(from_last_level, axis=1)
+        minimum_from_each = minimum_from_last[:, ::-1]
+        return np.asarray(minimum_from_each, dtype=np.intp)
 
     def without_gaps(self) -> AttainableGains:
         """Return the same with all levels between the lowest and the highest of each document."""
@@ -126,7 +131,10 @@ class AttainableGains:
         return AttainableGains(self.levels, allowed, self.discounts)
 
     def ideal(self, counts: Ints) -> Floats:
-        """Return the sum of the ideal ranking, Σ discount · gain.
+        """Return the sum of the ideal ranking, Σ discount · gain, level by level.
+
+        `self.steps` has the difference of each positive level and the level below it, and
+        `self.cumulated` the sum of the first 0, 1, … discounts.
 
         Parameters
         ----------
@@ -137,10 +145,12 @@ class AttainableGains:
         -------
         ndarray of float, shape (...)
         """
-        # A gain is the sum of the steps up to it, and the n documents at or above a level have the
-        # first n ranks: the level adds its step times the sum of the first n discounts.
-        discount_sums = self.cumulated[counts]
-        return np.asarray(discount_sums @ self.steps, dtype=np.float64)
+        # The n documents at or above a level have the first n ranks of the ideal ranking, and the
+        # step to this level is a part of their gains. Gains of 3, 1 and 1 at the levels 0, 1 and 3
+        # have the steps 1 and 2: their ideal is 1 · (d1 + d2 + d3) + 2 · d1.
+        discount_sums = self.cumulated[counts]  # (..., n_steps)
+        total = discount_sums @ self.steps
+        return np.asarray(total, dtype=np.float64)
 
 
 class Extremes(NamedTuple):
@@ -186,20 +196,24 @@ def highest_ratios(weights: Floats, gains: AttainableGains) -> Extremes:
 
 
 def _weighted_open_documents(weights: Floats, gains: AttainableGains) -> Ints:
-    """Return the documents with several gains that have a weight in some problem."""
-    n_ranked = weights.shape[1]
-    is_ranked = gains.open < n_ranked
-    open_documents = gains.open[is_ranked]
-    is_weighted = weights[:, open_documents] != 0
-    is_weighted_somewhere = is_weighted.any(axis=0)
-    return np.asarray(open_documents[is_weighted_somewhere], dtype=np.intp)
+    """Return the documents with several gains that have a weight in some problem.
+
+    `weights` has one row per problem. Its columns are the first documents, 0, 1, …; further
+    documents have no weight. `gains.open` are the documents with several gains.
+    """
+    n_weights = weights.shape[1]
+    has_column = gains.open < n_weights
+    open_documents = gains.open[has_column]
+    open_weights = weights[:, open_documents]
+    is_weighted = (open_weights != 0).any(axis=0)
+    return np.asarray(open_documents[is_weighted], dtype=np.intp)
 
 
 def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[float, float]:
     """Return the extremes of the weighted gains of several parts over the sum of their ideals.
 
-    Dinkelbach's method: for a given ratio, the gains of each part, and each level of these, are
-    chosen alone.
+    Dinkelbach's method: for a given ratio, numerator - ratio · ideal is a sum over the parts, so
+    that the gains of each part are chosen alone.
 
     Parameters
     ----------
@@ -220,8 +234,12 @@ def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[fl
     for gains in parts:
         has_choices = len(gains.open) > 0
         if has_choices:
-            low_choices.append(_low_choices(weights, gains))
-            high_choices.extend(_high_choices(weights, gains))
+            # For the minimum, a document has its lowest or its highest gain: one choice per part,
+            # how many documents rise. For the maximum, it is one choice per level of the gains.
+            whole_rise = _choices_of_whole_rise(weights, gains)
+            low_choices.append(whole_rise)
+            choices_by_step = _choices_by_step(weights, gains)
+            high_choices.extend(choices_by_step)
 
     high = _maximum_ratio(lowest, high_choices)
     # If all gains can be 0, so can the ratio, and no ratio is lower.
@@ -253,7 +271,7 @@ def _maximum_ratio(lowest: _Sums, choices: list[_Choices]) -> float:
 
 
 def _minimum_ratio(start: float, lowest: _Sums, choices: list[_Choices]) -> float:
-    """Return the minimum ratio by Dinkelbach's method: from a ratio down, until nothing is lower."""
+    """Return the minimum ratio by Dinkelbach's method: from `start` down to the lowest."""
     smallest = start
     candidate = _ratio_of_best_choices(smallest, lowest, choices, np.argmin)
     while candidate < smallest:
@@ -270,39 +288,53 @@ class _Sums(NamedTuple):
 
 
 class _Choices(NamedTuple):
-    """The increases of both sums if the first 0, 1, … open documents rise, shape (n_open + 1,)."""
+    """What 0, 1, … rising documents add to both sums, shape (n_open + 1,)."""
 
     numerator: Floats
     ideal: Floats
 
 
-def _low_choices(weights: Floats, gains: AttainableGains) -> _Choices:
-    """Return what the 0, 1, … open documents of the lowest weights add at their highest gain."""
-    free = _free_steps(gains)
+def _choices_of_whole_rise(weights: Floats, gains: AttainableGains) -> _Choices:
+    """Return what the 0, 1, … lightest open documents add if they rise to their highest gain.
+
+    They add it to the numerator, Σ weight · gain, and to the ideal. Open documents have several
+    gains, all the same ones; the lightest have the lowest weights. A document rises from its lowest
+    to its highest gain by *steps*, the differences of neighbouring gains.
+    """
+    n_open = len(gains.open)
+    free = _steps_of_open_documents(gains)
     steps = gains.steps[free]
-    # Weights do not increase: the last documents have the lowest ones.
-    lightest_first = weights[gains.open][::-1]
+    # The ratio is minimised, so the lightest rise first. Weights do not increase: these are last.
+    open_weights = weights[gains.open]
+    lightest_first = open_weights[::-1]
     weight_sums = _sums_of_first(lightest_first)  # (n_open + 1,)
     whole_rise = steps.sum()
     numerator = weight_sums * whole_rise
 
-    # A document that rises to its highest gain rises by all steps.
-    discount_sums = _added_discounts(gains, free, len(gains.open))
+    # At each step, the ideal grows by the step times the discounts of the rising documents.
+    discount_sums = _added_discounts(gains, free, n_open)
     ideal_of_steps = discount_sums * steps  # (n_open + 1, n_steps)
     ideal = ideal_of_steps.sum(axis=1)
     return _Choices(numerator, ideal)
 
 
-def _high_choices(weights: Floats, gains: AttainableGains) -> list[_Choices]:
-    """Return, per step, what the 0, 1, … open documents of the highest weights add if they rise."""
-    free = _free_steps(gains)
+def _choices_by_step(weights: Floats, gains: AttainableGains) -> list[_Choices]:
+    """Return, per step, what the 0, 1, … heaviest open documents add if they rise by this step.
+
+    They add it to the numerator, Σ weight · gain, and to the ideal. Open documents have several
+    gains, all the same ones. A *step* is the difference of two neighbouring gains.
+    """
+    n_open = len(gains.open)
+    free = _steps_of_open_documents(gains)
+    # The ratio is maximised, so the heaviest rise first: weights do not increase.
     heaviest_first = weights[gains.open]
-    weight_sums = _sums_of_first(heaviest_first)
-    discount_sums = _added_discounts(gains, free, len(gains.open))  # (n_open + 1, n_steps)
+    weight_sums = _sums_of_first(heaviest_first)  # (n_open + 1,)
+    discount_sums = _added_discounts(gains, free, n_open)  # (n_open + 1, n_steps)
     choices: list[_Choices] = []
     for column, step in enumerate(gains.steps[free]):
+        discount_sums_of_step = discount_sums[:, column]
         numerator = step * weight_sums
-        ideal = step * discount_sums[:, column]
+        ideal = step * discount_sums_of_step
         choices.append(_Choices(numerator, ideal))
     return choices
 
@@ -312,30 +344,34 @@ def _sums_of_first(values: Floats) -> Floats:
     return np.append(0.0, np.cumsum(values))
 
 
-def _free_steps(gains: AttainableGains) -> slice:
-    """Return the steps from the lowest to the highest gain of an open document.
+def _steps_of_open_documents(gains: AttainableGains) -> slice:
+    """Return the steps from the lowest to the highest gain of the documents with several gains.
 
-    All open documents have the same gains.
+    These documents, `gains.open`, all have the same gains. Step 0 leads from level 0 to level 1.
     """
-    any_open = gains.open[0]
-    lowest_level = gains.lowest[any_open]
-    highest_level = gains.highest[any_open]
-    # Step 0 leads from level 0 to level 1: the last step to a level has the number before it.
+    # Any of them will do. From level 1 to level 3, it rises by the steps 1 and 2: slice(1, 3).
+    document = gains.open[0]
+    lowest_level = gains.lowest[document]
+    highest_level = gains.highest[document]
     return slice(lowest_level, highest_level)
 
 
 def _added_discounts(gains: AttainableGains, free: slice, n_documents: int) -> Floats:
-    """Return the sums of the discounts that 0, 1, … documents get if they rise by each free step.
+    """Return by how much 0, 1, … documents that rise by a step increase the ideal, over the step.
 
-    They are the discounts of the ideal ranking. The shape is (n_documents + 1, n_free_steps).
+    It is the sum of their discounts in the ideal ranking. `free` are the steps by which they can
+    rise; `gains.cumulated` has the sum of the first 0, 1, … discounts. The shape is
+    (n_documents + 1, n_free_steps).
     """
-    # Documents that rise to a level follow those that are at or above it anyway.
+    # Some documents are at or above the level of a step anyway and have the first ranks. The rising
+    # ones follow: their discounts are those of all these documents minus those of the former.
     n_at_level = gains.lowest_counts[free]  # (n_free_steps,)
     n_rising = np.arange(n_documents + 1)
     n_with_rising = n_at_level + n_rising[:, None]
     discounts_with_rising = gains.cumulated[n_with_rising]
     discounts_without_rising = gains.cumulated[n_at_level]
-    return np.asarray(discounts_with_rising - discounts_without_rising, dtype=np.float64)
+    added_discounts = discounts_with_rising - discounts_without_rising
+    return np.asarray(added_discounts, dtype=np.float64)
 
 
 def _ratio_of_best_choices(
@@ -344,18 +380,19 @@ def _ratio_of_best_choices(
     choices: list[_Choices],
     index_of_best: Callable[[Floats], np.intp],
 ) -> float:
-    """Return the ratio if the best number of documents rises in each of the choices.
+    """Return the ratio numerator / ideal if each choice is the best one for a given ratio.
 
-    The best number has the best numerator - ratio · ideal (a step of Dinkelbach's method).
+    It is a step of Dinkelbach's method: the best choices have the maximum (or minimum) of
+    numerator - ratio · ideal.
 
     Parameters
     ----------
     ratio : float
         The ratio so far.
     lowest : _Sums
-        The sums if no document rises.
+        The sums if no document rises to a higher gain.
     choices : list of _Choices
-        What rising documents add.
+        What 0, 1, … rising documents add to both sums: arrays of one element per number.
     index_of_best : callable
         `numpy.argmax` to maximise the ratio, `numpy.argmin` to minimise it.
     """
@@ -363,6 +400,7 @@ def _ratio_of_best_choices(
     ideal = lowest.ideal
     for choice in choices:
         difference = choice.numerator - ratio * choice.ideal
+        # Element n is for n rising documents, so the index is the number of them.
         n_rising = index_of_best(difference)
         numerator += choice.numerator[n_rising]
         ideal += choice.ideal[n_rising]
@@ -439,18 +477,23 @@ class _Search:
         self.weighted = weighted
         self.gains = gains
         self.exact = np.ones(len(weights), dtype=np.bool_)
+        #: The number of nodes that each problem has been divided into, by branch and bound.
+        self._n_nodes = np.zeros(len(weights), dtype=np.intp)
 
-        # Rows of an array have the same length: where fewer weights are positive than in another
-        # problem, the next documents count as heavy, too; likewise for negative weights.
+        # Heavy documents have a positive weight, light ones a negative weight. As rows of an array
+        # have the same length, the number of both is that of the problem with most of them: in the
+        # other problems, documents with the next weights are included.
         by_weight = _sort_by_weight(weighted, weights[:, weighted])
-        is_positive = by_weight.weights > 0
-        is_negative = by_weight.weights < 0
-        n_heavy = int(is_positive.sum(axis=1).max(initial=0))
-        n_light = int(is_negative.sum(axis=1).max(initial=0))
+        n_heavy = _maximum_count(by_weight.weights > 0)
+        n_light = _maximum_count(by_weight.weights < 0)
+        # The heaviest are in the first columns, the light ones in the last.
         n_not_light = len(weighted) - n_light
-        self.heavy = by_weight.columns(slice(n_heavy))
-        self.not_light = by_weight.columns(slice(n_not_light))
-        self.light = by_weight.columns(slice(n_not_light, None))
+        heavy_columns = slice(n_heavy)
+        not_light_columns = slice(n_not_light)
+        light_columns = slice(n_not_light, None)
+        self.heavy = by_weight.columns(heavy_columns)
+        self.not_light = by_weight.columns(not_light_columns)
+        self.light = by_weight.columns(light_columns)
 
     @cached_property
     def rise(self) -> Floats:
@@ -460,10 +503,14 @@ class _Search:
 
     @cached_property
     def lowest_gain(self) -> Floats:
-        """The lowest gain of the documents that have weights, shape (n_ranked,)."""
-        n_ranked = self.weights.shape[1]
-        lowest_gain = self.gains.levels[self.gains.lowest]
-        return lowest_gain[:n_ranked]
+        """The lowest gain of each document that has a weight, shape (n_weights,).
+
+        These are the first documents: column i of `self.weights` is for document i of `self.gains`.
+        """
+        gains = self.gains
+        n_weights = self.weights.shape[1]
+        lowest_level = gains.lowest[:n_weights]
+        return gains.levels[lowest_level]
 
     @cached_property
     def lowest_sum(self) -> Floats:
@@ -477,15 +524,18 @@ class _Search:
 
     @cached_property
     def other_counts(self) -> Ints:
-        """The number of documents that are not heavy at or above each positive level.
+        """How many documents that are not heavy are at or above each positive level.
 
-        All documents are at their lowest level. The shape is (n_problems, n_steps).
+        All documents are at their lowest level. `self.heavy.documents` are those of the highest
+        weights in each problem. The shape is (n_problems, n_steps), one step per positive level.
         """
         gains = self.gains
-        heavy_lowest = gains.lowest[self.heavy.documents]  # (n_problems, n_heavy)
-        reaches_level = heavy_lowest[:, :, None] >= gains.positive_levels
+        heavy_level = gains.lowest[self.heavy.documents]  # (n_problems, n_heavy)
+        reaches_level = heavy_level[:, :, None] >= gains.positive_levels
         heavy_counts = reaches_level.sum(axis=1)
-        return np.asarray(gains.lowest_counts - heavy_counts, dtype=np.intp)
+        # Those of all documents minus those of the heavy ones.
+        other_counts = gains.lowest_counts - heavy_counts
+        return np.asarray(other_counts, dtype=np.intp)
 
     def run(self) -> Extremes:
         """Return the maximum of each problem, or a bound if it takes too long to find."""
@@ -497,10 +547,17 @@ class _Search:
         return Extremes(self.best + 0.0, self.exact)
 
     def _try_ends(self) -> None:
-        """Start with the best ratios with some of the heaviest documents highest, the others lowest."""
-        few_rise = self._ratios_if_heavy_rise()
-        many_rise = self._ratios_if_others_than_light_rise()
-        self.best = np.maximum(few_rise.max(axis=1), many_rise.max(axis=1))
+        """Set the best ratios to the highest with documents at their lowest or highest level only.
+
+        The heaviest documents are at their highest level, the others at their lowest one.
+        """
+        # Positive ratios are high if few documents are at their highest level, negative ones if
+        # many are.
+        ratios_if_few_rise = self._ratios_if_heavy_rise()
+        ratios_if_many_rise = self._ratios_if_all_but_light_rise()
+        best_if_few = ratios_if_few_rise.max(axis=1)
+        best_if_many = ratios_if_many_rise.max(axis=1)
+        self.best = np.maximum(best_if_few, best_if_many)
 
     def _ratios_if_heavy_rise(self) -> Floats:
         """Return the ratios if the 0, 1, … heaviest documents are at their highest level.
@@ -509,20 +566,26 @@ class _Search:
         """
         return self._ratios_of_rising(self.heavy, self.lowest_sum, self.gains.lowest_counts)
 
-    def _ratios_if_others_than_light_rise(self) -> Floats:
-        """Return the ratios if all but the light documents are at their highest level.
+    def _ratios_if_all_but_light_rise(self) -> Floats:
+        """Return the ratios if all but the last light documents are at their highest level.
 
-        Of the light ones, the 0, 1, … heaviest are, too. Documents without a weight are, as a
-        larger ideal makes a negative ratio higher. The shape is (n_problems, n_light + 1).
+        `self.light` are the documents of the lowest weights. The 0, 1, … heaviest of them rise to
+        their highest level, too. The shape is (n_problems, n_light + 1).
         """
         gains = self.gains
-        n_rising = gains.is_between_ends.sum(axis=0)
+        # Documents without a weight rise as well: they add nothing to the numerator, but a larger
+        # ideal makes a negative ratio higher.
+        n_rising = gains.is_between_ends.sum(axis=0)  # (n_steps,)
         light_rises = gains.is_between_ends[self.light.documents]  # (n_problems, n_light, n_steps)
         n_light_rising = light_rises.sum(axis=1, dtype=np.intp)
-        counts = gains.lowest_counts + n_rising - n_light_rising  # (n_problems, n_steps)
-        weighted_rise = self.not_light.weights * self.rise[self.not_light.documents]
-        numerator = self.lowest_sum + weighted_rise.sum(axis=1)
-        return self._ratios_of_rising(self.light, numerator, counts[:, None])
+        n_others_rising = n_rising - n_light_rising
+        # Documents at or above each positive level if no light document rises.
+        start_counts = gains.lowest_counts + n_others_rising  # (n_problems, n_steps)
+
+        rise = self.rise[self.not_light.documents]
+        weighted_rise = self.not_light.weights * rise
+        start = self.lowest_sum + weighted_rise.sum(axis=1)
+        return self._ratios_of_rising(self.light, start, start_counts[:, None])
 
     def _ratios_of_rising(
         self, candidates: _WeightedDocuments, start: Floats, start_counts: Ints
@@ -542,38 +605,52 @@ class _Search:
         -------
         ndarray of float, shape (n_problems, n + 1)
         """
-        n_problems, n = candidates.documents.shape
-        # Column 0 is that of no document rising.
-        weighted_rise = candidates.weights * self.rise[candidates.documents]
+        # A document adds its weight times its rise to the numerator. Column 0 has no rise.
+        n = candidates.documents.shape[1]
+        rise = self.rise[candidates.documents]
+        weighted_rise = candidates.weights * rise
         numerator = np.repeat(start[:, None], n + 1, axis=1)
         numerator[:, 1:] += np.cumsum(weighted_rise, axis=1)
 
-        # A document that rises reaches all levels between its ends.
-        reached_levels = self.gains.is_between_ends[candidates.documents]
-        n_reaching = np.zeros((n_problems, n + 1, len(self.gains.steps)), dtype=np.intp)
-        np.cumsum(reached_levels, axis=1, out=n_reaching[:, 1:])
-        ideal = self.gains.ideal(start_counts + n_reaching)
+        n_reaching = self._numbers_reaching(candidates.documents)
+        counts = start_counts + n_reaching
+        ideal = self.gains.ideal(counts)
         return ratio(numerator, ideal)
+
+    def _numbers_reaching(self, documents: Ints) -> Ints:
+        """Return how many of the first 0, 1, … documents reach each positive level by rising.
+
+        `documents` has the shape (n_problems, n), the result (n_problems, n + 1, n_steps).
+        """
+        # A document that rises reaches all levels above its lowest up to its highest one.
+        reaches_level = self.gains.is_between_ends[documents]  # (n_problems, n, n_steps)
+        n_problems, n, n_steps = reaches_level.shape
+        # Entry 0 remains 0: no document rises.
+        n_reaching = np.zeros((n_problems, n + 1, n_steps), dtype=np.intp)
+        np.cumsum(reaches_level, axis=1, out=n_reaching[:, 1:])
+        return n_reaching
 
     def _maximise_negative_ratios(self) -> None:
         """Maximise the ratios that are negative so far."""
+        # In these problems each document has its lowest or its highest gain. If the ends are the
+        # same for all open documents (those with several gains), the heaviest should be highest:
+        # `_try_ends` has tried each number of them and found the maximum.
         gains = self.gains
         lowest = gains.lowest[gains.open]
         highest = gains.highest[gains.open]
-        # If all open documents have the same ends, only weights tell which should be highest, and
-        # `_try_ends` has found the maximum.
         have_same_ends = _all_equal(lowest) and _all_equal(highest)
         if have_same_ends:
             return
-        for problem in np.flatnonzero(self.best < 0).tolist():
+        negative_problems = np.flatnonzero(self.best < 0)
+        for problem in negative_problems.tolist():
             self._maximise_negative(problem)
 
     def _maximise_negative(self, problem: int) -> None:
-        """Maximise a negative ratio by Dinkelbach's method, until it is not negative or the best."""
+        """Maximise a ratio by Dinkelbach's method as long as it is negative."""
         n_documents = len(self.gains.allowed)
-        n_ranked = self.weights.shape[1]
+        n_weights = self.weights.shape[1]
         weight = np.zeros(n_documents)  # 0 for documents below those with a weight
-        weight[:n_ranked] = self.weights[problem]
+        weight[:n_weights] = self.weights[problem]
         while self.best[problem] < 0:
             candidate = self._ratio_of_best_ends(weight, self.best[problem])
             has_found_maximum = candidate <= self.best[problem]
@@ -582,69 +659,89 @@ class _Search:
             self.best[problem] = candidate
 
     def _ratio_of_best_ends(self, weight: Floats, negative_ratio: float) -> Floats:
-        """Return the ratio of the gains that are best for a given negative ratio."""
+        """Return the ratio of the gains that maximise Σ weight · gain - negative ratio · ideal.
+
+        It is a step of Dinkelbach's method: the ratio of these gains is higher than the given one,
+        or that is the maximum. `weight` has the shape (n_documents,).
+        """
         gain = self._best_ends(weight, negative_ratio)
+        numerator = weight @ gain
+        # The ideal ranking has the same gains in decreasing order.
         ideal_gain = np.sort(gain)[::-1]
         ideal = ideal_gain @ self.gains.discounts
-        return ratio(weight @ gain, ideal)
+        return ratio(numerator, ideal)
 
     def _best_ends(self, weight: Floats, negative_ratio: float) -> Floats:
         """Return the gains that maximise Σ weight · gain - ratio · ideal, for a negative ratio.
 
-        The sum is convex, so that each document has its lowest or its highest gain. Which one
-        follows from an assignment of documents to the ranks of the ideal ranking.
+        The sum is convex, so that each document has its lowest or its highest gain. The ideal is
+        the maximum of Σ discount · gain over all orders of the documents. So documents are assigned
+        to ranks of the ideal ranking, and each has the gain that is worth more at its rank.
         """
         gains = self.gains
         highest = gains.levels[gains.highest]
-        # A gain without a negative weight can only increase the sum.
+        # A gain without a negative weight can only increase the sum: such documents are highest.
         lowest = np.where(weight >= 0, highest, gains.levels[gains.lowest])
 
         # Rank 0, without a discount, stands for all ranks below those with a discount.
         positive_discounts = gains.discounts[gains.discounts > 0]
         rank_discounts = np.append(0.0, positive_discounts)
 
-        # What each document adds to the sum at each rank, with its lowest and with its highest gain;
-        # all have the shape (n_documents, n_ranks + 1).
-        factor = weight[:, None] - negative_ratio * rank_discounts
-        worth_at_lowest = factor * lowest[:, None]
-        worth_at_highest = factor * highest[:, None]
-        worth = np.maximum(worth_at_lowest, worth_at_highest)
+        # At a rank, a gain is multiplied by the weight, and by - ratio · discount in the ideal.
+        factor = weight[:, None] - negative_ratio * rank_discounts  # (n_documents, n_ranks + 1)
+        worth_if_lowest = factor * lowest[:, None]
+        worth_if_highest = factor * highest[:, None]
+        worth = np.maximum(worth_if_lowest, worth_if_highest)
 
         rank = _assign_ranks(worth)
         document = np.arange(len(weight))
-        is_highest = worth_at_highest[document, rank] > worth_at_lowest[document, rank]
+        own_worth_if_lowest = worth_if_lowest[document, rank]
+        own_worth_if_highest = worth_if_highest[document, rank]
+        is_highest = own_worth_if_highest > own_worth_if_lowest
         return np.where(is_highest, highest, lowest)
 
     def _maximise_other_ratios(self) -> None:
         """Maximise the ratios that are at least 0."""
-        has_heavy_documents = self.heavy.documents.shape[1] > 0
         # Only a gain with a positive weight can increase such a ratio.
-        if not has_heavy_documents:
+        n_heavy = self.heavy.documents.shape[1]
+        if n_heavy == 0:
             return
-        gains = self.gains
         problem = np.flatnonzero(self.best >= 0)
-        document = self.weighted[0]
-        low = gains.lowest[document]
-        high = gains.highest[document]
-        # The levels of all documents if they are those of the first one, and these have no gaps.
+        common_steps = self._common_steps()
+        if common_steps is not None:
+            self._maximise_by_step(problem, common_steps)
+        else:
+            self._branch(problem)
+
+    def _common_steps(self) -> slice | None:
+        """Return the steps by which all documents `self.weighted` can rise, one by one.
+
+        It is None if they differ in their levels, or if these have gaps. Step 0 leads from level 0
+        to level 1.
+        """
+        gains = self.gains
+        any_document = self.weighted[0]
+        low = gains.lowest[any_document]
+        high = gains.highest[any_document]
+        # All documents must have all levels from the lowest to the highest of this one.
         level = np.arange(len(gains.levels))
         is_between_ends = (level >= low) & (level <= high)
         has_these_levels = gains.allowed[self.weighted] == is_between_ends
-        if has_these_levels.all():
-            free_steps = slice(low, high)
-            self._maximise_by_step(problem, free_steps)
-        else:
-            self._branch(problem)
+        if not has_these_levels.all():
+            return None
+        return slice(low, high)
 
     def _maximise_by_step(self, problem: Ints, free: slice) -> None:
         """Maximise ratios of at least 0 of documents that have the same gains, without gaps.
 
-        `free` are the steps between these gains.
+        `problem` are the problems, and `free` the steps between these gains. Dinkelbach's method:
+        the number of the heaviest documents that rise is chosen for each step alone.
         """
         steps = self.gains.steps[free]
         n_heavy = self.heavy.weights.shape[1]
-        discount_sums = _added_discounts(self.gains, free, n_heavy)  # (n_heavy + 1, n_steps)
-        # The sum of the weights of the 0, 1, … heaviest documents, shape (n, n_heavy + 1).
+        # What the 0, 1, … heaviest documents add if they rise by a step, divided by the step: to
+        # the ideal, shape (n_heavy + 1, n_steps), and to the numerator, shape (n, n_heavy + 1).
+        discount_sums = _added_discounts(self.gains, free, n_heavy)
         no_weight = np.zeros((len(problem), 1))
         cumulated_weights = np.cumsum(self.heavy.weights[problem], axis=1)
         weight_sums = np.append(no_weight, cumulated_weights, axis=1)
@@ -674,13 +771,15 @@ class _Search:
             The steps by which documents can rise.
         """
         best_by_step = self._best_numbers_rising(problem, weight_sums, discount_sums)
-        # Documents rise by a step only if they rise by the steps before it.
+        # Documents rise by a step only if they rise by those before it: [3, 1, 2] -> [3, 1, 1].
         n_rising = np.minimum.accumulate(best_by_step, axis=1)  # (n, n_steps)
 
+        # The weights and the discounts of the documents that rise by each step, shape (n, n_steps).
         rising_weights = np.take_along_axis(weight_sums, n_rising, axis=1)
-        numerator = self.lowest_sum[problem] + rising_weights @ steps
         step_index = np.arange(len(steps))
         rising_discounts = discount_sums[n_rising, step_index]
+
+        numerator = self.lowest_sum[problem] + rising_weights @ steps
         lowest_ideal = self.gains.ideal(self.gains.lowest_counts)
         ideal = lowest_ideal + rising_discounts @ steps
         return ratio(numerator, ideal)
@@ -693,17 +792,20 @@ class _Search:
         They maximise numerator - best ratio · ideal. The parameters are those of
         `_dinkelbach_step`.
         """
-        best = self.best[problem]
-        # What 0, 1, … rising documents add to the difference, divided by the step,
-        # shape (n, n_heavy + 1, n_steps).
-        ideal_cost = best[:, None, None] * discount_sums
-        added = weight_sums[:, :, None] - ideal_cost
+        best_ratio = self.best[problem]
+        # What 0, 1, … rising documents add to the difference, divided by the step: the sum of their
+        # weights minus the best ratio times the sum of their discounts.
+        added_cost = best_ratio[:, None, None] * discount_sums
+        added = weight_sums[:, :, None] - added_cost  # (n, n_heavy + 1, n_steps)
 
-        # Of numbers that add the maximum, up to rounding, take the lowest.
+        # Sums are equal up to the rounding of their largest terms: the weight of the heaviest
+        # document, and the cost at the first discount.
         heaviest_weight = self.heavy.weights[problem, 0]
-        largest_cost = best * self.gains.discounts[0]
+        largest_cost = best_ratio * self.gains.discounts[0]
         tolerance = _TIE * np.maximum(heaviest_weight, largest_cost)
-        enough = added.max(axis=1) - tolerance[:, None]
+        # Of the numbers that add the maximum, take the lowest: `argmax` is the first True.
+        most_added = added.max(axis=1)  # (n, n_steps)
+        enough = most_added - tolerance[:, None]
         adds_enough = added >= enough[:, None]
         return np.asarray(adds_enough.argmax(axis=1), dtype=np.intp)
 
@@ -716,12 +818,16 @@ class _Search:
         self.best[inexact] = np.maximum(bound.value, self.best[inexact])
 
     def _branch(self, problem: Ints) -> None:
-        """Maximise ratios of at least 0, in branches on the documents whose gains have gaps."""
+        """Maximise ratios of at least 0, in branches on the documents whose gains have gaps.
+
+        `problem` are the problems. A node is a problem with limits of its heavy documents' levels.
+        """
         gains = self.gains
         # At first, each problem is one node, in which all heavy documents have all their levels.
-        documents = self.heavy.documents[problem]
-        nodes = _Nodes(problem, gains.lowest[documents], gains.highest[documents])
-        n_nodes = np.zeros(len(self.weights), dtype=np.intp)  # of each problem
+        documents = self.heavy.documents[problem]  # (n, n_heavy)
+        lowest_level = gains.lowest[documents]
+        highest_level = gains.highest[documents]
+        nodes = _Nodes(problem, lowest_level, highest_level)
         # All nodes at once could take too much memory.
         n_heavy = documents.shape[1]
         cells_per_node = n_heavy * len(gains.levels)
@@ -730,15 +836,16 @@ class _Search:
         while len(nodes.problem):
             batch = nodes.take(slice(nodes_at_once))
             later = nodes.take(slice(nodes_at_once, None))
-            # Problems with too many nodes are only bounded.
-            has_few_nodes = self.exact[batch.problem]
-            next_nodes = self._process_nodes(batch.take(has_few_nodes), n_nodes)
+            # `self.exact` is False for problems with too many nodes: their nodes are dropped.
+            is_continued = self.exact[batch.problem]
+            continued = batch.take(is_continued)
+            next_nodes = self._process_nodes(continued)
             nodes = _join_nodes([next_nodes, later])
 
-    def _process_nodes(self, nodes: _Nodes, n_nodes: Ints) -> _Nodes:
+    def _process_nodes(self, nodes: _Nodes) -> _Nodes:
         """Try the best levels of the nodes, and return the nodes that follow from them.
 
-        The numbers of nodes of their problems, `n_nodes`, are updated.
+        Higher ratios are stored in `self.best`.
         """
         level, has_excess = self._relax(nodes)
         documents = self.heavy.documents[nodes.problem]
@@ -747,21 +854,29 @@ class _Search:
         earlier_best = self.best[nodes.problem]
         self._try_levels(nodes.problem, level, is_attainable)
 
-        # With a higher ratio, other levels of the same node can be the best.
+        # With a higher ratio, other levels of the same node can be the best: it is tried again.
         is_improved = self.best[nodes.problem] > earlier_best
         repeated = nodes.take(is_attainable & is_improved)
 
-        # Levels in a gap are split off, unless the node has no ratio above the best one.
+        # Nodes with a level in a gap are split, unless they have no ratio above the best one.
         is_split = ~is_attainable & has_excess
-        split = nodes.take(is_split)
-        below, above = self._split(split, level[is_split], is_allowed[is_split])
-        np.add.at(n_nodes, split.problem, 2)
-        has_too_many = n_nodes > MOST_NODES
-        self.exact[has_too_many] = False
+        split_nodes = nodes.take(is_split)
+        below, above = self._split(split_nodes, level[is_split], is_allowed[is_split])
+        self._count_nodes(split_nodes.problem)
         return _join_nodes([repeated, below, above])
 
+    def _count_nodes(self, problem: Ints) -> None:
+        """Add two nodes for each element of `problem`, and give up problems with too many nodes.
+
+        The latter are marked as not exact: they are only bounded.
+        """
+        # A problem can occur several times, so `add.at` and not an assignment.
+        np.add.at(self._n_nodes, problem, 2)
+        has_too_many = self._n_nodes > MOST_NODES
+        self.exact[has_too_many] = False
+
     def _try_levels(self, problem: Ints, level: Ints, is_attainable: Bools) -> None:
-        """Try levels of the heavy documents, or the allowed ones below and above them.
+        """Try the allowed levels of the heavy documents that are nearest to the given levels.
 
         Parameters
         ----------
@@ -772,32 +887,52 @@ class _Search:
         is_attainable : ndarray of bool, shape (n_nodes,)
             Whether all levels of a node are allowed.
         """
-        # Several nodes can be of the same problem: `maximum.at` takes the best of them.
-        if is_attainable.all():
-            np.maximum.at(self.best, problem, self._values(problem, level))
-            return
-        # An allowed level is itself the nearest one, both below and above.
         documents = self.heavy.documents[problem]
         level_below = self.gains.allowed_below[documents, level]
+        self._keep_best(problem, level_below)
+        # An allowed level is itself the nearest one below and above: then there is nothing else.
+        if is_attainable.all():
+            return
         level_above = self.gains.allowed_above[documents, level]
-        np.maximum.at(self.best, problem, self._values(problem, level_below))
-        np.maximum.at(self.best, problem, self._values(problem, level_above))
+        self._keep_best(problem, level_above)
+
+    def _keep_best(self, problem: Ints, level: Ints) -> None:
+        """Store the ratios at these levels of the heavy documents if they are higher than the best.
+
+        `problem` has the shape (n_nodes,), `level` the shape (n_nodes, n_heavy).
+        """
+        values = self._values(problem, level)
+        # Several nodes can be of the same problem: `maximum.at` takes the best of them.
+        np.maximum.at(self.best, problem, values)
 
     def _split(self, nodes: _Nodes, level: Ints, is_allowed: Bools) -> tuple[_Nodes, _Nodes]:
-        """Split each node at the gap around the level of its first document that does not fit.
+        """Split each node at the gap around the level of its first document that is not allowed.
 
-        The document is below the gap in the first nodes, and above it in the second ones. `level`
-        and `is_allowed` have the shape (n_nodes, n_heavy).
+        Parameters
+        ----------
+        nodes : _Nodes
+            Nodes with limits `low` and `high` of the levels of each heavy document.
+        level : ndarray of int, shape (n_nodes, n_heavy)
+            The levels of the heavy documents.
+        is_allowed : ndarray of bool, shape (n_nodes, n_heavy)
+            Whether each level is allowed; at least one of each node is not: it is in a gap.
+
+        Returns
+        -------
+        below, above : _Nodes
+            The same nodes, in which this document must be below the gap, or above it.
         """
         node = np.arange(len(nodes.problem))
-        # `argmin` of a mask is the first column where it is false.
+        # `argmin` of a mask is the first column where it is False.
         column = is_allowed.argmin(axis=1)
         document = self.heavy.documents[nodes.problem, column]
         level_in_gap = level[node, column]
 
+        # Below the gap, the highest level is the last one allowed before the gap.
         high = nodes.high.copy()
         high[node, column] = self.gains.allowed_below[document, level_in_gap]
         nodes_below_gap = nodes._replace(high=high)
+        # Above it, the lowest level is the first one allowed after the gap.
         low = nodes.low.copy()
         low[node, column] = self.gains.allowed_above[document, level_in_gap]
         nodes_above_gap = nodes._replace(low=low)
@@ -813,6 +948,7 @@ class _Search:
         lowest_level = gains.lowest[documents]
         rise = gains.levels[level] - gains.levels[lowest_level]
         weighted_rise = self.heavy.weights[problem] * rise
+        # `lowest_sum` is the numerator with all documents at their lowest level.
         numerator = self.lowest_sum[problem] + weighted_rise.sum(axis=1)
         counts = self._counts(problem, level)
         ideal = gains.ideal(counts)
@@ -821,16 +957,19 @@ class _Search:
     def _counts(self, problem: Ints, level: Ints) -> Ints:
         """Return the number of documents at or above each positive level, shape (n, n_steps).
 
-        The heavy documents of n problems have the given levels, the others their lowest.
+        The heavy documents of the n problems are at `level`, shape (n, n_heavy), and the others at
+        their lowest level; `self.other_counts` are the numbers of the latter.
         """
-        reaches_level = level[:, :, None] >= self.gains.positive_levels
-        counts = self.other_counts[problem] + reaches_level.sum(axis=1)
+        reaches_level = level[:, :, None] >= self.gains.positive_levels  # (n, n_heavy, n_steps)
+        heavy_counts = reaches_level.sum(axis=1)
+        counts = self.other_counts[problem] + heavy_counts
         return np.asarray(counts, dtype=np.intp)
 
     def _relax(self, nodes: _Nodes) -> tuple[Ints, Bools]:
         """Maximise numerator - best ratio · ideal of each node, with a decision per step.
 
-        Gaps are ignored: each document can have all levels between its limits in the node.
+        Gaps are ignored: each document can have all levels between its limits in the node, `low`
+        and `high`. From `low`, it rises by steps to the next positive levels.
 
         Returns
         -------
@@ -839,19 +978,23 @@ class _Search:
         has_excess : ndarray of bool, shape (n_nodes,)
             Whether the maximum is above 0, up to rounding: a ratio above the best one is possible.
         """
+        # A document may rise to the positive levels above its low one, up to its high one.
         positive_levels = self.gains.positive_levels
         is_above_low = positive_levels > nodes.low[:, :, None]
         is_up_to_high = positive_levels <= nodes.high[:, :, None]
         is_free = is_above_low & is_up_to_high  # (n_nodes, n_heavy, n_steps)
-        lowest_counts = self._counts(nodes.problem, nodes.low)  # (n_nodes, n_steps)
-        added = self._increase_by_rising(nodes.problem, is_free, lowest_counts)
-        # If no document rises, nothing is added.
-        most_added = np.maximum(added.max(axis=1), 0.0)  # (n_nodes, n_steps)
+
+        # What the heaviest free documents add if they rise by a step; 0 if none rises.
+        counts_at_low = self._counts(nodes.problem, nodes.low)  # (n_nodes, n_steps)
+        added = self._increase_by_rising(nodes.problem, is_free, counts_at_low)
+        most_added_by_some = added.max(axis=1)
+        most_added = np.maximum(most_added_by_some, 0.0)  # (n_nodes, n_steps)
+
         level = self._best_levels(nodes, is_free, added, most_added)
-        has_excess = self._has_excess(nodes, lowest_counts, most_added)
+        has_excess = self._has_excess(nodes, counts_at_low, most_added)
         return level, has_excess
 
-    def _increase_by_rising(self, problem: Ints, is_free: Bools, lowest_counts: Ints) -> Floats:
+    def _increase_by_rising(self, problem: Ints, is_free: Bools, counts_at_low: Ints) -> Floats:
         """Return what the heaviest free documents add to numerator - best ratio · ideal.
 
         Parameters
@@ -860,7 +1003,7 @@ class _Search:
             The problem of each node.
         is_free : ndarray of bool, shape (n_nodes, n_heavy, n_steps)
             Whether each document may rise to each positive level.
-        lowest_counts : ndarray of int, shape (n_nodes, n_steps)
+        counts_at_low : ndarray of int, shape (n_nodes, n_steps)
             The number of documents at or above each positive level if none rises.
 
         Returns
@@ -874,16 +1017,25 @@ class _Search:
         free_weight = np.where(is_free, weight[:, :, None], 0.0)
         weight_sums = np.cumsum(free_weight, axis=1)
 
-        # To the ideal, they add the discounts of the ranks that follow those of the documents which
-        # are at the level anyway.
-        n_rising = np.cumsum(is_free, axis=1)
-        counts = lowest_counts[:, None] + n_rising
-        discounts_with_rising = self.gains.cumulated[counts]
-        discounts_without_rising = self.gains.cumulated[lowest_counts]
-        discount_sums = discounts_with_rising - discounts_without_rising[:, None]
+        # To the ideal, they add the discounts of their ranks.
+        n_rising = np.cumsum(is_free, axis=1, dtype=np.intp)
+        discount_sums = self._discounts_of_next(counts_at_low, n_rising)
         best_ratio = self.best[problem]
         ideal_cost = best_ratio[:, None, None] * discount_sums
         return np.asarray(weight_sums - ideal_cost, dtype=np.float64)
+
+    def _discounts_of_next(self, n_above: Ints, n_next: Ints) -> Floats:
+        """Return the sum of the `n_next` ideal discounts that follow the first `n_above` ones.
+
+        `n_above` has the shape (n_nodes, n_steps); `n_next` and the result have the shape
+        (n_nodes, n_heavy, n_steps).
+        """
+        cumulated = self.gains.cumulated  # the sum of the first 0, 1, … discounts
+        n_down_to_last = n_above[:, None] + n_next
+        discounts_down_to_last = cumulated[n_down_to_last]
+        discounts_above = cumulated[n_above]
+        discount_sums = discounts_down_to_last - discounts_above[:, None]
+        return np.asarray(discount_sums, dtype=np.float64)
 
     def _best_levels(
         self, nodes: _Nodes, is_free: Bools, added: Floats, most_added: Floats
@@ -893,7 +1045,7 @@ class _Search:
         Parameters
         ----------
         nodes : _Nodes
-            The nodes.
+            The nodes; `nodes.low` is the level of each document if it does not rise.
         is_free : ndarray of bool, shape (n_nodes, n_heavy, n_steps)
             Whether each document may rise to each positive level.
         added : ndarray of float, shape (n_nodes, n_heavy, n_steps)
@@ -905,32 +1057,50 @@ class _Search:
         -------
         ndarray of int, shape (n_nodes, n_heavy)
         """
-        tolerance = self._rounding_of_added(nodes.problem)
-        enough = most_added - tolerance[:, None]  # (n_nodes, n_steps)
-        adds_enough = added >= enough[:, None]
-        # The fewest documents are those down to the first that adds enough.
-        last_rising = adds_enough.argmax(axis=1)  # (n_nodes, n_steps)
-        position = np.arange(added.shape[1])
-        is_among_fewest = position[:, None] <= last_rising[:, None]
-        # If the maximum is 0 up to rounding errors, no document rises.
-        is_worthwhile = enough > 0
-        rises = is_free & is_among_fewest & is_worthwhile[:, None]
+        is_chosen = self._is_chosen(nodes.problem, added, most_added)
+        rises = is_free & is_chosen
 
-        # Documents reach a level only if they reach the levels below it.
+        # Documents reach a level only if they reach the levels below it. In a row of positive
+        # levels, all down to the first False are lost: [1, 0, 1] -> [1, 0, 0].
         is_at_or_below_low = self.gains.positive_levels <= nodes.low[:, :, None]
-        can_reach = rises | is_at_or_below_low
+        can_reach = rises | is_at_or_below_low  # (n_nodes, n_heavy, n_steps)
         is_reached = np.logical_and.accumulate(can_reach, axis=2)
-        # The number of positive levels reached is the number of the highest one.
+        # The number of positive levels reached is the index of the highest one.
         return np.asarray(is_reached.sum(axis=2), dtype=np.intp)
 
-    def _rounding_of_added(self, problem: Ints) -> Floats:
-        """Return by how much equal sums of `_increase_by_rising` can differ, shape (n_nodes,)."""
-        weight = self.heavy.weights[problem]
-        largest_weight = np.abs(weight).max(axis=1)
-        largest_cost = self.best[problem] * self.gains.discounts[0]
-        return np.asarray(_TIE * np.maximum(largest_weight, largest_cost), dtype=np.float64)
+    def _is_chosen(self, problem: Ints, added: Floats, most_added: Floats) -> Bools:
+        """Return whether each document is among the fewest that add the maximum at each step.
 
-    def _has_excess(self, nodes: _Nodes, lowest_counts: Ints, most_added: Floats) -> Bools:
+        These are the heaviest documents down to one, the first that adds the maximum up to
+        rounding; none if the maximum is 0. The parameters are those of `_best_levels`, with the
+        problem of each node; the shape is (n_nodes, n_heavy, n_steps).
+        """
+        tolerance = self._rounding_of_added(problem)
+        enough = most_added - tolerance[:, None]  # (n_nodes, n_steps)
+        adds_enough = added >= enough[:, None]
+        # `argmax` of a mask is the first document where it is True.
+        last_chosen = adds_enough.argmax(axis=1)  # (n_nodes, n_steps)
+        n_heavy = added.shape[1]
+        document = np.arange(n_heavy)
+        is_down_to_last = document[:, None] <= last_chosen[:, None]
+        is_worthwhile = enough > 0
+        is_chosen = is_down_to_last & is_worthwhile[:, None]
+        return np.asarray(is_chosen, dtype=np.bool_)
+
+    def _rounding_of_added(self, problem: Ints) -> Floats:
+        """Return by how much equal sums of weight - best ratio · discount can differ by rounding.
+
+        `problem` is the problem of each node; the shape is (n_nodes,).
+        """
+        # Rounding errors are relative to the largest terms: the first discount is the largest.
+        weight = self.heavy.weights[problem]  # (n_nodes, n_heavy)
+        largest_weight = np.abs(weight).max(axis=1)
+        largest_discount = self.gains.discounts[0]
+        largest_cost = self.best[problem] * largest_discount
+        largest_term = np.maximum(largest_weight, largest_cost)
+        return np.asarray(_TIE * largest_term, dtype=np.float64)
+
+    def _has_excess(self, nodes: _Nodes, counts_at_low: Ints, most_added: Floats) -> Bools:
         """Return whether the maximum of numerator - best ratio · ideal is above 0.
 
         It is the value at the lowest levels of a node, and what rising documents add to it.
@@ -938,8 +1108,8 @@ class _Search:
         Parameters
         ----------
         nodes : _Nodes
-            The nodes.
-        lowest_counts : ndarray of int, shape (n_nodes, n_steps)
+            The nodes, with the lowest and the highest level of each heavy document.
+        counts_at_low : ndarray of int, shape (n_nodes, n_steps)
             The number of documents at or above each positive level, at these lowest levels.
         most_added : ndarray of float, shape (n_nodes, n_steps)
             What rising documents add, divided by the step.
@@ -951,16 +1121,32 @@ class _Search:
         lowest = gains.lowest[self.heavy.documents[problem]]
         rise_to_low = gains.levels[nodes.low] - gains.levels[lowest]
         sum_of_rises = (weight * rise_to_low).sum(axis=1)
-        numerator = self.lowest_sum[problem] + sum_of_rises + most_added @ gains.steps
-        ideal_cost = self.best[problem] * gains.ideal(lowest_counts)
+        numerator_with_added = self.lowest_sum[problem] + sum_of_rises + most_added @ gains.steps
+        ideal_cost = self.best[problem] * gains.ideal(counts_at_low)
+        excess = numerator_with_added - ideal_cost
 
-        # The rounding error is relative to the sum of the absolute terms.
-        absolute_terms = np.abs(weight) * gains.levels[nodes.high]
-        absolute_highest_sum = absolute_terms.sum(axis=1)
-        absolute_sum = self.absolute_lowest_sum[problem] + absolute_highest_sum + ideal_cost
-        rounding_error = _ROUNDING * absolute_sum
-        excess = numerator - ideal_cost
+        rounding_error = self._rounding_of_excess(nodes, ideal_cost)
         return np.asarray(excess > rounding_error, dtype=np.bool_)
+
+    def _rounding_of_excess(self, nodes: _Nodes, ideal_cost: Floats) -> Floats:
+        """Return a bound of the rounding error of numerator - `ideal_cost`, shape (n_nodes,).
+
+        It is relative to the sum of the absolute terms, with the heavy documents at the highest
+        levels of the node.
+        """
+        weight = self.heavy.weights[nodes.problem]
+        highest_gain = self.gains.levels[nodes.high]
+        absolute_terms = np.abs(weight) * highest_gain  # (n_nodes, n_heavy)
+        absolute_highest_sum = absolute_terms.sum(axis=1)
+        absolute_lowest_sum = self.absolute_lowest_sum[nodes.problem]
+        absolute_sum = absolute_lowest_sum + absolute_highest_sum + ideal_cost
+        return np.asarray(_ROUNDING * absolute_sum, dtype=np.float64)
+
+
+def _maximum_count(mask: Bools) -> int:
+    """Return the maximum number of True values in a row of the mask; 0 without rows."""
+    counts = mask.sum(axis=1)
+    return int(counts.max(initial=0))
 
 
 def _all_equal(levels: Ints) -> bool:

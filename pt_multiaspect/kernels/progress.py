@@ -23,29 +23,34 @@ Counts = NDArray[np.int32]
 def precedence(types: Floats) -> Floats:
     """Return which types of documents are at least as good as others for every measure.
 
-    The result is 1 where a type (row) is at least as good as another (column), else 0. `types` are
-    the gains of each type (column) for each measure (row); no two types are equal in all.
+    The result has the shape (n_types, n_types): 1 where a type (row) is at least as good as another
+    (column), else 0. `types`, of shape (n_measures, n_types), has the gain of each type for each
+    measure; no two types are equal in all.
     """
-    gain = types[:, :, None]
-    gain_of_other = types[:, None, :]
-    is_at_least_as_high = gain >= gain_of_other  # (n_measures, n_types, n_types)
-    precedes = np.asarray(is_at_least_as_high.all(axis=0), dtype=np.float64)
+    gain_of_row = types[:, :, None]
+    gain_of_column = types[:, None, :]
+    is_at_least_as_high = gain_of_row >= gain_of_column  # (n_measures, n_types, n_types)
+    is_for_every_measure = is_at_least_as_high.all(axis=0)
+    precedes = np.asarray(is_for_every_measure, dtype=np.float64)
     # No type precedes itself.
     np.fill_diagonal(precedes, 0.0)
     return precedes
 
 
 def place_documents(counts: Counts, totals: Counts, precedes: Floats) -> tuple[Ints, Ints, Counts]:
-    """Extend states by one document, of a type that no type with further documents precedes.
+    """Extend partial rankings by one document each, in all ways that can be the best.
+
+    In a best ranking, no document is below a worse one: the next document is of a type of which no
+    better type has documents left.
 
     Parameters
     ----------
     counts : array of int, shape (n_states, n_types)
-        The states.
+        The states: the number of placed documents of each type in each partial ranking.
     totals : array of int, shape (n_types,)
         The number of documents of each type.
     precedes : array of float, shape (n_types, n_types)
-        As from `precedence`.
+        As from `precedence`: 1 where a type (row) is better than another (column), else 0.
 
     Returns
     -------
@@ -55,13 +60,15 @@ def place_documents(counts: Counts, totals: Counts, precedes: Floats) -> tuple[I
         The extended states.
     """
     is_left = counts < totals  # (n_states, n_types)
-    # The number of types with further documents that precede each type.
+    # For each type (column), count the better types that have documents left: a matrix product sums
+    # over them.
     n_better_left = is_left.astype(np.float64) @ precedes
     is_next = is_left & (n_better_left == 0)
+    # One extension per state and type that can be next: the count of this type grows by one.
     state, chosen = np.nonzero(is_next)
     extended = counts[state]
-    extension = np.arange(len(state))
-    extended[extension, chosen] += 1
+    row = np.arange(len(state))
+    extended[row, chosen] += 1
     return state, chosen, extended
 
 
@@ -83,10 +90,12 @@ class Progression:
         form.check_sorting()
 
         def begin(gain: Floats, totals: Counts, query: int) -> Progress:
+            """Return the progress of one query, from the gains and numbers of its documents."""
             n_documents = int(totals.sum())
             ranks = np.arange(1, n_documents + 1)
-            queries = np.full(len(ranks), query)
-            discount = form.discounts(ranks, queries)
+            # Discounts can depend on the query, so that each rank needs it.
+            query_of_ranks = np.full(n_documents, query)
+            discount = form.discounts(ranks, query_of_ranks)
             return LinearProgress(gain, discount, totals)
 
         return cls(form.normalised_gain, begin)
@@ -143,19 +152,13 @@ class LinearProgress(ConvexProgress):
         self._gain = gain
         self._discount = discount
         self._totals = totals
+        #: The discounts, and 0 after the last rank.
         self.factor = np.append(discount, 0.0)
         discounted_ranks = np.flatnonzero(discount > 0) + 1
         self.depth = int(discounted_ranks.max(initial=0))
-        # The sums of the first 0, 1, … discounts.
+        #: The sums of the first 0, 1, … discounts.
         self._discount_sums = np.append(0.0, np.cumsum(discount))
-
-        # The different gains, highest first: `np.unique` sorts upwards.
-        negative_gains, index_of_type = np.unique(-gain, return_inverse=True)
-        self._distinct_gains = -negative_gains
-        indices = np.arange(len(self._distinct_gains))
-        has_gain = index_of_type[:, None] == indices
-        # 1 where a type (row) has a gain (column), else 0.
-        self._has_gain = has_gain.astype(np.float64)
+        self._distinct_gains, self._has_gain = _distinct_gains(gain)
 
     def level(self, counts: NDArray[np.number]) -> Floats:
         """Return the sum of the gains."""
@@ -168,21 +171,40 @@ class LinearProgress(ConvexProgress):
         return np.broadcast_to(gain_at_rank, counts.shape)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
-        """Return the gain of the remaining documents in decreasing order, which is optimal."""
+        """Return the gain of the remaining documents in decreasing order, which is optimal.
+
+        `self._discount_sums` has the sum of the first 0, 1, … discounts; `self._distinct_gains`
+        has each gain once, the highest first, and `self._has_gain` 1 where a type (row) has a gain
+        (column).
+        """
         remaining = self._totals - counts  # (n_states, n_types)
         n_with_gain = remaining @ self._has_gain  # (n_states, n_gains)
-        # The highest gain is first, so the documents of each gain follow those of higher gains.
+        # The documents of each gain follow those of higher gains: they are at adjacent ranks.
         n_with_gain_or_higher = np.cumsum(n_with_gain, axis=1).astype(np.intp)
         last_rank = rank + n_with_gain_or_higher
 
-        # The discounts of a gain are the sum to its last rank, minus that to the rank before its
-        # first one, which is the last rank of the next higher gain.
+        # The discounts at these ranks are the sum down to the last one, minus the sum down to that
+        # of the next higher gain, which is `rank` for the highest gain.
         sum_to_last_rank = self._discount_sums[last_rank]
         sum_to_rank = np.full((len(counts), 1), self._discount_sums[rank])
-        sum_before_first = np.concatenate([sum_to_rank, sum_to_last_rank[:, :-1]], axis=1)
+        sums_of_higher_gains = sum_to_last_rank[:, :-1]
+        sum_before_first = np.concatenate([sum_to_rank, sums_of_higher_gains], axis=1)
         discounts_of_gain = sum_to_last_rank - sum_before_first
         total_gain = discounts_of_gain @ self._distinct_gains
         return np.asarray(total_gain, dtype=np.float64)
+
+
+def _distinct_gains(gain: Floats) -> tuple[Floats, Floats]:
+    """Return the distinct gains, the highest first, and a matrix of the types that have each.
+
+    The matrix has the shape (n_types, n_distinct): 1 where a type (row) has a gain (column), else
+    0. For the gains [0, 2, 0], the results are [2, 0] and [[0, 1], [1, 0], [0, 1]].
+    """
+    # `np.unique` sorts upwards, so the gains are negated for it.
+    distinct_negative_gains, column_of_type = np.unique(-gain, return_inverse=True)
+    columns = np.arange(len(distinct_negative_gains))
+    has_gain = column_of_type[:, None] == columns
+    return -distinct_negative_gains, has_gain.astype(np.float64)
 
 
 def _depth(cutoff: int | None, totals: Counts) -> int:
@@ -262,19 +284,26 @@ class APProgress(BinaryProgress, ConvexProgress):
         return np.asarray(gain, dtype=np.float64)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
-        """Return the gain if all remaining positive documents follow."""
-        n_found = self._n_found(counts)
+        """Return the gain if all remaining positive documents follow directly after `rank`.
+
+        It is the sum of precisions at their ranks, over the number of positive documents. `counts`
+        are the numbers of placed documents of each type, per state.
+        """
+        n_found = self._n_found(counts)  # positive documents placed so far, per state
         n_positive_left = self._n_positive - n_found
+        # Ranks below the depth do not count.
         n_ranks_left = max(self.depth - rank, 0)
-        n_following = np.clip(n_positive_left, 0, n_ranks_left)
+        n_following = np.minimum(n_positive_left, n_ranks_left)
         last_rank = rank + n_following
 
-        # The precision at each later rank k is (n_found + k - rank) / k = 1 + (n_found - rank) / k,
-        # so that their sum follows from that of 1 / k.
+        # At each of these ranks k, the precision is (n_found + k - rank) / k, or
+        # 1 + (n_found - rank) / k: their sum follows from that of 1 / k. The latter is a difference
+        # of harmonic numbers, the sums of the first 0, 1, … reciprocals.
         sum_to_last_rank = self._harmonic_numbers[last_rank]
         sum_to_rank = self._harmonic_numbers[rank]
         sum_of_reciprocals = sum_to_last_rank - sum_to_rank
-        sum_of_precisions = n_following + (n_found - rank) * sum_of_reciprocals
+        n_missing = n_found - rank
+        sum_of_precisions = n_following + n_missing * sum_of_reciprocals
         return np.asarray(sum_of_precisions / self._norm, dtype=np.float64)
 
 
@@ -285,12 +314,17 @@ class RRProgress(BinaryProgress):
         return np.asarray((n_found == 0) / rank, dtype=np.float64)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
-        """Return the gain of a positive document at the next rank, if there was none above."""
-        can_follow = rank < self.depth and self._n_positive > 0
+        """Return the gain if a positive document is at the rank after `rank`.
+
+        Only the first positive document counts: the gain is 0 in states that have one already.
+        """
+        next_rank = rank + 1
+        has_positive = self._n_positive > 0
+        can_follow = has_positive and next_rank <= self.depth
         if not can_follow:
             return np.zeros(len(counts))
-        n_found = self._n_found(counts)
-        return self._next_gain(rank + 1, n_found)
+        n_found = self._n_found(counts)  # positive documents placed so far, per state
+        return self._next_gain(next_rank, n_found)
 
 
 class SuccessProgress(RRProgress):
@@ -334,13 +368,18 @@ class CascadeProgress(Progress):
         return np.outer(reaches_rank * discount, self._stop)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
-        """Return the gain if every user who will still stop does so at the next rank."""
+        """Return the gain if every user who will still stop does so at the next rank.
+
+        `_chance_to_stay` is the probability of stopping at none of the documents that it is given.
+        """
         if rank >= self.depth:
             return np.zeros(len(counts))
-        remaining = self._totals - counts
         reaches_next_rank = self._chance_to_stay(counts)
+        # The remaining documents have the ranks after `rank`; discounts do not increase, so that of
+        # the next rank is the largest. Element 0 is for rank 1.
+        remaining = self._totals - counts
         stops_at_remaining = 1.0 - self._chance_to_stay(remaining)
-        next_discount = self._discount[rank]  # of rank + 1, as ranks are counted from 1
+        next_discount = self._discount[rank]
         bound = reaches_next_rank * stops_at_remaining * next_discount
         return np.asarray(bound, dtype=np.float64)
 

@@ -27,6 +27,19 @@ _BLOCK = 1 << 14
 _SLOTS_PER_KEY = 8
 
 
+def _slot_bits(query: Ints) -> NDArray[np.int32]:
+    """Return the number of bits of slots per query: 2 to this power is the number of its slots.
+
+    `query` is the query of each row. The slots are the least power of 2 of at least
+    `_SLOTS_PER_KEY` per row.
+    """
+    n_rows = np.bincount(query)
+    min_slots = _SLOTS_PER_KEY * n_rows
+    # `frexp` returns the least power of 2 above a number: for at least 8 slots, that above 7 is 2³.
+    _, n_bits = np.frexp(min_slots - 1)
+    return n_bits
+
+
 class PairTable:
     """An open-addressing hash table from (query, document) to rows.
 
@@ -46,51 +59,64 @@ class PairTable:
         self._docnos = docnos
         self._keys = pair_keys(query, docnos)
 
-        # The number of slots of a query is a power of 2: the first bits of a key are a slot.
-        min_slots = _SLOTS_PER_KEY * np.bincount(query)
-        _, n_bits = np.frexp(min_slots - 1)  # 2 to the power of n_bits is above this number
+        # A query has 2 to the power of n_bits slots: the first n_bits of a key are its slot.
+        n_bits = _slot_bits(query)
         n_slots = np.left_shift(1, n_bits, dtype=np.intp)
-        #: The number of bits after the first bits of a key, per query.
-        self._n_other_bits = (64 - n_bits).astype(np.uint64)
-        #: The first slot of each query, and the last one, counted from the first.
+        n_other_bits = 64 - n_bits
+        #: The number of bits of a key after its slot, per query.
+        self._n_other_bits = n_other_bits.astype(np.uint64)
+        #: The first slot of each query in the table, and its last slot, counted from that one.
         self._first_slot = np.cumsum(n_slots) - n_slots
         self._last_slot_of_query = n_slots - 1
 
+        n_all_slots = n_slots.sum()
         #: The row in each slot, -1 if it is empty.
-        self._row_at: NDArray[np.int32] = np.full(n_slots.sum(), -1, dtype=np.int32)
-        #: The slots of which a row was moved to a later slot, as they were taken.
-        self._has_moved_rows: Bools = np.zeros(len(self._row_at), dtype=np.bool_)
+        self._row_at: NDArray[np.int32] = np.full(n_all_slots, -1, dtype=np.int32)
+        #: Whether a row with a key of this slot is in a later one, as another row was first.
+        self._has_moved_rows: Bools = np.zeros(n_all_slots, dtype=np.bool_)
         self._fill_slots()
 
     def _fill_slots(self) -> None:
-        """Put each row into the slot of its key, or into the first empty one after it."""
-        rows = np.arange(len(self._query), dtype=np.int32)  # the rows that have no slot yet
+        """Put each row into the slot of its key, or into the first empty one after it.
+
+        `self._has_moved_rows` marks the slots of keys of which a row is in a later slot.
+        """
+        n_rows = len(self._query)
+        rows = np.arange(n_rows, dtype=np.int32)  # those that have no slot yet
         step = 0  # how many slots after that of their key they try
         while len(rows):
             query = self._query[rows]
             keys = self._keys[rows]
             slots = self._slots(query, keys, step)
-            is_empty = self._row_at[slots] < 0
-            empty_slots = slots[is_empty]
-            # Of several rows with the same empty slot, only the last one written gets it.
-            self._row_at[empty_slots] = rows[is_empty]
-            has_no_slot = self._row_at[slots] != rows
+            has_no_slot = self._take_empty_slots(rows, slots)
             if step == 0:
                 taken_slots = slots[has_no_slot]
                 self._has_moved_rows[taken_slots] = True
             rows = rows[has_no_slot]
             step += 1
 
+    def _take_empty_slots(self, rows: NDArray[np.int32], slots: Ints) -> Bools:
+        """Put rows into their slots where these are empty, and return which rows got no slot."""
+        is_empty = self._row_at[slots] < 0
+        empty_slots = slots[is_empty]
+        # Of several rows with the same empty slot, only the last one written gets it.
+        self._row_at[empty_slots] = rows[is_empty]
+        row_in_slot = self._row_at[slots]
+        return np.asarray(row_in_slot != rows, dtype=np.bool_)
+
     def _slots(self, query: Ints, keys: Words, step: int) -> Ints:
         """Return the slot of each key, or the slot `step` after it.
 
         The first slot of a query comes after its last one.
         """
-        # The first bits of the key are a slot of the query, counted from its first one.
-        slots = (keys >> self._n_other_bits[query]).astype(np.intp)
+        # The first bits of the key are its slot, counted from the first one of its query: the other
+        # bits are shifted out.
+        n_other_bits = self._n_other_bits[query]
+        slots = (keys >> n_other_bits).astype(np.intp)
         if step:
             slots += step
-            # As the number of slots is a power of 2, this is the remainder of a division by it.
+            # From the last slot, go on at the first: the remainder of a division by the number of
+            # slots. As this is a power of 2, such as 8, it is the last bits: 9 & 7 = 9 % 8 = 1.
             slots &= self._last_slot_of_query[query]
         slots += self._first_slot[query]
         return slots
@@ -121,25 +147,34 @@ class PairTable:
         return search.rows, search.keys
 
     def _search_slots_of_keys(self, search: _Search, block: slice) -> Ints:
-        """Look up a block of pairs in the slots of their keys.
+        """Look up a block of pairs in the slots of their keys, and store the rows that are found.
 
         Returns
         -------
         ndarray of int
             The pairs that were not found, but may be in a later slot.
         """
-        slot_of_pair = self._slots(search.query[block], search.keys[block], step=0)
+        slot_of_key = self._slots(search.query[block], search.keys[block], step=0)
         # A pair whose slot is empty is not in the table.
-        is_occupied = self._row_at[slot_of_pair] >= 0
-        positions_in_block = np.flatnonzero(is_occupied)
-        slots = slot_of_pair[positions_in_block]
-        pairs: Ints = positions_in_block + block.start
-        is_other_pair = self._compare(search, pairs, self._row_at[slots])
+        is_occupied = self._row_at[slot_of_key] >= 0
+        occupied = np.flatnonzero(is_occupied)  # positions within the block
+        slots = slot_of_key[occupied]
+        pairs: Ints = block.start + occupied  # positions among all pairs
+        is_other_pair = self._match_rows(search, pairs, self._row_at[slots])
+        # Another pair has the slot: this one is in the table only if it was moved to a later one.
         may_be_later = self._has_moved_rows[slots]
         return pairs[is_other_pair & may_be_later]
 
     def _search_later_slots(self, search: _Search, pairs: Ints) -> None:
-        """Look up pairs in the slots after those of their keys, down to the first empty slot."""
+        """Look up pairs in the slots after those of their keys, and store the rows that are found.
+
+        Parameters
+        ----------
+        search : _Search
+            The search, with the query and the key of all pairs.
+        pairs : ndarray of int
+            The positions of the pairs that are still sought.
+        """
         step = 0  # how many slots after that of their key
         while len(pairs):
             step += 1
@@ -149,11 +184,12 @@ class PairTable:
             table_rows = self._row_at[slots]
             # Pairs that come to an empty slot are not in the table.
             is_occupied = table_rows >= 0
-            candidates = pairs[is_occupied]
-            is_other_pair = self._compare(search, candidates, table_rows[is_occupied])
-            pairs = candidates[is_other_pair]
+            pairs = pairs[is_occupied]
+            # `_match_rows` stores the rows of the pairs that are found; the others go on.
+            is_other_pair = self._match_rows(search, pairs, table_rows[is_occupied])
+            pairs = pairs[is_other_pair]
 
-    def _compare(self, search: _Search, pairs: Ints, table_rows: NDArray[np.int32]) -> Bools:
+    def _match_rows(self, search: _Search, pairs: Ints, table_rows: NDArray[np.int32]) -> Bools:
         """Compare pairs with rows of the table, and store the rows that are equal.
 
         Parameters
@@ -243,13 +279,11 @@ def _shared_keys(keys: Words, begins: Ints | None) -> Words:
 
     `begins` are the first rows of the queries, None if rows of a query are not adjacent.
     """
-    parts = [keys]
-    if begins is not None:
-        # Small parts are sorted faster. Each one has whole queries: the rows are divided at the
-        # first query that begins in each block of rows.
-        block_of_query = begins // _BLOCK
-        is_first_of_block = np.diff(block_of_query, prepend=0) != 0
-        parts = np.split(keys, begins[is_first_of_block])
+    # Small parts are sorted faster.
+    if begins is None:
+        parts = [keys]
+    else:
+        parts = _split_between_queries(keys, begins)
     shared_keys = []
     for part in parts:
         # Equal keys are neighbours after sorting.
@@ -259,3 +293,15 @@ def _shared_keys(keys: Words, begins: Ints | None) -> Words:
         is_shared = key == previous_key
         shared_keys.append(key[is_shared])
     return np.concatenate(shared_keys)
+
+
+def _split_between_queries(keys: Words, begins: Ints) -> list[Words]:
+    """Split keys into parts of whole queries, of about `_BLOCK` rows if queries are small.
+
+    `begins` are the first rows of the queries.
+    """
+    # In each block of `_BLOCK` rows, split at the first query that begins there: that is where the
+    # number of the block changes from one query to the next.
+    block_of_query = begins // _BLOCK
+    is_first_in_block = np.diff(block_of_query, prepend=0) != 0
+    return np.split(keys, begins[is_first_in_block])

@@ -143,18 +143,24 @@ class Texts:
         return len(self.start)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return the arguments of pickle, without the bytes of other strings in the buffer."""
+        """Return how pickle restores the strings: a function, and its arguments.
+
+        Bytes of the buffer before and after the strings are left out.
+        """
+        content, gap = self._content_and_gap()
+        padded_content = _with_padding(content).tobytes()
+        sizes = as_bytes(self.size)
+        return _restore_texts, (padded_content, sizes, gap)
+
+    def _content_and_gap(self) -> tuple[NDArray[np.uint8], int]:
+        """Return the bytes of the strings, and how many bytes follow each string in these."""
         gap = self._gap()
         if gap is None:
-            gap = 0
-            data = self._bytes_without_gaps()
-        else:
-            begin = int(self.start[0])
-            end = int(self.start[-1] + self.size[-1])
-            data = self.data[begin:end]
-        padded_data = _with_padding(data).tobytes()
-        sizes = as_bytes(self.size)
-        return _restore_texts, (padded_data, sizes, gap)
+            return self._bytes_without_gaps(), 0
+        # The strings are at regular positions: a part of the buffer.
+        begin = int(self.start[0])
+        end = int(self.start[-1] + self.size[-1])
+        return self.data[begin:end], gap
 
     def _gap(self) -> int | None:
         """Return the number of bytes after each string: 1, 0, or None if it is not constant.
@@ -170,55 +176,59 @@ class Texts:
         return None
 
     def _bytes_without_gaps(self) -> NDArray[np.uint8]:
-        """Return the bytes of the strings, one string directly after the other."""
+        """Return the bytes of the strings, one string directly after the other.
+
+        `self.start` and `self.size` are the start of each string in the buffer and its length.
+        """
+        # All bytes of a string move by as much as its start. Two strings of 2 bytes that start at 3
+        # and 7 get the bytes 0 to 3: these are at [0, 1, 2, 3] + [3, 3, 5, 5] in the buffer.
         new_start = _starts(self.size, gap=0)
         shift_of_string = self.start - new_start
         shift_of_byte = np.repeat(shift_of_string, self.size)
-        new_positions = np.arange(len(shift_of_byte))
-        return self.data[new_positions + shift_of_byte]
+        new_position = np.arange(len(shift_of_byte))
+        old_position = new_position + shift_of_byte
+        return self.data[old_position]
 
     # -- comparison ---------------------------------------------------------------------------
 
     @cached_property
     def _words(self) -> Words:
-        """The words that begin at each byte of the buffer, as a view.
+        """The words that begin at each byte of the buffer, as a view of it.
 
-        A word is 8 bytes as one number, the first byte lowest.
+        A word is 8 bytes as one number, the first byte lowest. Words overlap: word 0 has the bytes
+        0 to 7, word 1 the bytes 1 to 8.
         """
+        # The last word begins 8 bytes before the end.
         n_words = len(self.data) - _BYTES_PER_WORD + 1
-        one_byte_apart = (1,)  # words overlap: the next one begins at the next byte
-        return np.ndarray((n_words,), dtype="<u8", buffer=self.data, strides=one_byte_apart)
+        # The elements of this array are 8 bytes wide, but only 1 byte apart: nothing is copied.
+        bytes_from_word_to_word = (1,)
+        return np.ndarray(
+            (n_words,), dtype="<u8", buffer=self.data, strides=bytes_from_word_to_word
+        )
 
     def _nth_words(self, index: int, rows: Any = slice(None)) -> Words:
         """Return word number `index` (from 0) of each string in `rows`, one per row.
 
         A word is 8 bytes as one number, the first byte lowest. Bytes after the end of a string
-        are 0.
+        are 0. `self._words` has the words that begin at each byte of the buffer.
         """
-        begin = _BYTES_PER_WORD * index
-        start = self.start[rows] + begin
-        n_bytes_left = self.size[rows] - begin
-        fewest = n_bytes_left.min(initial=_BYTES_PER_WORD)
-        most = n_bytes_left.max(initial=0)
-        if fewest < 0:
-            # Shorter strings have no such word. Read their first one instead, which is certainly in
-            # the buffer; all its bytes are set to 0 below.
-            is_shorter = n_bytes_left < 0
-            start -= np.where(is_shorter, begin, 0)
+        n_bytes_before = _BYTES_PER_WORD * index
+        first_byte = self.start[rows]
+        begin = first_byte + n_bytes_before
+        n_bytes_left = self.size[rows] - n_bytes_before
+        fewest_left = n_bytes_left.min(initial=_BYTES_PER_WORD)
+        if fewest_left < 0:
+            # Strings that have ended have no such word, and the buffer may end, too. Their first
+            # word is read instead, of which no byte is kept.
+            has_ended = n_bytes_left < 0
+            begin = np.where(has_ended, first_byte, begin)
             n_bytes_left = np.maximum(n_bytes_left, 0)
-        words = self._words[start]
-
-        # Words that end after their string are masked: its bytes are kept, and the others become 0.
-        all_are_full = fewest >= _BYTES_PER_WORD
-        have_equal_length = fewest == most  # as the ids of many collections
-        if all_are_full:
-            return np.asarray(words, dtype=np.uint64)
-        if have_equal_length:
-            words &= _FIRST_BYTES[fewest]
-        else:
+        words = np.asarray(self._words[begin], dtype=np.uint64)
+        if fewest_left < _BYTES_PER_WORD:
+            # Words that end after their string keep its bytes, and the others become 0.
             n_bytes_kept = np.minimum(n_bytes_left, _BYTES_PER_WORD)
             words &= _FIRST_BYTES[n_bytes_kept]
-        return np.asarray(words, dtype=np.uint64)
+        return words
 
     @property
     def _n_words(self) -> int:
@@ -234,18 +244,18 @@ class Texts:
         return hashes
 
     def _hashes_of_block(self) -> Words:
-        """Return the hash of each string: its size, with one word after the other mixed in."""
+        """Return the hash of each string: its size, with one word after the other mixed in.
+
+        A word is 8 bytes as one number.
+        """
         hashes = self.size.astype(np.uint64) * _SPREAD
-        # The strings that have the current word; hashes of shorter strings are complete.
-        rows = _fast_index(self.size > 0)
         for index in range(self._n_words):
-            combined = hashes[rows] ^ self._nth_words(index, rows)
-            hashes[rows] = mix_bits(combined)
-            n_bytes_read = _BYTES_PER_WORD * (index + 1)
-            has_next_word = self.size[rows] > n_bytes_read
-            if not has_next_word.all():
-                row_numbers = np.arange(len(self))[rows]  # `rows` may be a slice
-                rows = row_numbers[has_next_word]
+            # Hashes of strings that have ended are complete.
+            n_bytes_before = _BYTES_PER_WORD * index
+            has_word = self.size > n_bytes_before
+            rows = _fast_index(has_word)
+            words = self._nth_words(index, rows)
+            hashes[rows] = mix_bits(hashes[rows] ^ words)
         return hashes
 
     def equals(self, other: Texts) -> Bools:
@@ -257,11 +267,15 @@ class Texts:
         return is_equal
 
     def _equals_block(self, other: Texts) -> Bools:
-        """Return a mask of the strings that equal the string of `other`, word by word."""
+        """Return a mask of the strings that equal the string of `other`, word by word.
+
+        A word is 8 bytes as one number.
+        """
+        # Strings of the same size are equal, until a word differs.
         is_equal = np.asarray(self.size == other.size, dtype=np.bool_)
         for index in range(self._n_words):
-            n_bytes_compared = _BYTES_PER_WORD * index
-            has_word = self.size > n_bytes_compared
+            n_bytes_before = _BYTES_PER_WORD * index
+            has_word = self.size > n_bytes_before
             is_undecided = is_equal & has_word
             if not is_undecided.any():
                 break
@@ -273,32 +287,46 @@ class Texts:
 
     def codes(self) -> tuple[Ints, Texts]:
         """Return one code per string, numbered by first appearance, and the distinct strings."""
-        # Rows of a query are mostly adjacent: only the first of equal neighbours is hashed.
+        # Rows of a query are mostly adjacent: only the first of equal neighbours gets a code, which
+        # is repeated for the others.
         heads = self.heads()
         head_strings = self.take(heads)
-        codes, _ = pd.factorize(head_strings.hashes())  # one code per hash
-        first = _first_positions(codes)
-
-        first_with_same_hash = head_strings.take(first[codes])
-        is_same_string = head_strings.equals(first_with_same_hash)
-        if not is_same_string.all():
-            codes = _factorize(head_strings.decode())
-            first = _first_positions(codes)
-
+        head_codes, first = head_strings._codes_by_hash()
         n_equal_neighbours = np.diff(heads, append=len(self))
-        code_per_string = np.repeat(codes.astype(np.intp, copy=False), n_equal_neighbours)
+        codes = np.repeat(head_codes, n_equal_neighbours)
         distinct = head_strings.take(first)
-        return code_per_string, distinct
+        return codes, distinct
+
+    def _codes_by_hash(self) -> tuple[Ints, Ints]:
+        """Return one code per string, numbered by first appearance.
+
+        Returns
+        -------
+        codes : ndarray of int, shape (n_strings,)
+            Equal for equal strings.
+        first : ndarray of int, shape (n_codes,)
+            The position of the first string with each code.
+        """
+        codes, _ = pd.factorize(self.hashes())
+        first = _first_positions(codes)
+        # Rarely, different strings have the same hash: then the strings themselves are numbered.
+        first_with_same_hash = self.take(first[codes])
+        is_same_string = self.equals(first_with_same_hash)
+        if not is_same_string.all():
+            codes = _factorize(self.decode())
+            first = _first_positions(codes)
+        return codes.astype(np.intp, copy=False), first
 
     def heads(self) -> Ints:
         """Return the positions of the first string and of those that differ from the one before."""
         is_head = np.ones(len(self), dtype=np.bool_)
-        for rows in _blocks(len(self) - 1, _BLOCK):
-            # Blocks overlap by one string, which is compared with its neighbours on both sides.
-            begin = rows.start
-            end = rows.stop + 1
-            block = self.take(slice(begin, end))
-            is_head[begin + 1 : end] = block._differs_from_previous()
+        n_comparisons = len(self) - 1  # number i compares the strings i and i + 1
+        for comparisons in _blocks(n_comparisons, _BLOCK):
+            # The comparisons from `begin` up to `end` need one string more than that: string `end`.
+            begin = comparisons.start
+            end = comparisons.stop
+            strings = self.take(slice(begin, end + 1))
+            is_head[begin + 1 : end + 1] = strings._differs_from_previous()
         return np.flatnonzero(is_head)
 
     def _differs_from_previous(self) -> Bools:
@@ -311,18 +339,22 @@ class Texts:
         size = self.size[1:]
         previous_size = self.size[:-1]
         differs: Bools = size != previous_size
-        # The words that all strings have are read once per string, for both comparisons.
+        # Words (8 bytes as one number) that all strings have are read once per string, and compared
+        # with those of both neighbours.
         shortest = int(self.size.min())
-        n_common = max(1, shortest // _BYTES_PER_WORD)
-        for index in range(min(n_common, self._n_words)):
+        n_words_of_all = max(1, shortest // _BYTES_PER_WORD)
+        n_words_read = min(n_words_of_all, self._n_words)
+        for index in range(n_words_read):
             words = self._nth_words(index)
             word = words[1:]
             previous_word = words[:-1]
             differs |= word != previous_word
-        # Further words are read only for pairs of neighbours that were equal so far.
-        n_bytes_read = _BYTES_PER_WORD * n_common
-        is_longer = size > n_bytes_read
-        undecided = np.flatnonzero(~differs & is_longer)
+
+        # Only neighbours that are equal so far and have further words are compared as a whole.
+        n_bytes_read = _BYTES_PER_WORD * n_words_of_all
+        has_further_words = size > n_bytes_read
+        is_undecided = ~differs & has_further_words
+        undecided = np.flatnonzero(is_undecided)
         previous_strings = self.take(undecided)
         strings = self.take(undecided + 1)
         differs[undecided] = ~strings._equals_block(previous_strings)
@@ -341,7 +373,8 @@ class Texts:
         ndarray of int, shape (n_strings,)
             The positions of the strings in this order.
         """
-        # Sort by one word after the other, each time only the strings that are still tied.
+        # Strings of the same group are tied at first. One word (8 bytes) after the other breaks
+        # ties: `_break_ties` changes the ranks and returns the strings that are still tied.
         rank = _ranks_of_groups(group)
         tied = np.arange(len(self))
         n_words = self._n_words
@@ -350,7 +383,8 @@ class Texts:
                 # With the first byte highest, numbers are in the order of their bytes.
                 words = self._nth_words(index, tied).byteswap()
                 tied = _break_ties(rank, tied, words)
-        # Only zero bytes at the end, which words do not distinguish from the end, are left.
+        # The bytes after the end of a string are read as 0. If a string has zero bytes at its end,
+        # only the sizes tell that it is longer.
         if len(tied):
             sizes = self.size[tied].astype(np.uint64)
             _break_ties(rank, tied, sizes)
@@ -382,10 +416,13 @@ def _encode_categories(column: pd.Series[Any], what: str) -> Texts | None:
 
 
 def _ranks_of_groups(group: Ints) -> Ints:
-    """Return, for each element, the number of elements of smaller groups."""
+    """Return the number of elements of smaller groups, per element: [5, 2, 5] -> [1, 0, 1]."""
     order = np.argsort(group, kind="stable")
+    sorted_group = group[order]
+    # In sorted order, elements of smaller groups come before the first element of a group.
+    n_smaller = firsts(sorted_group)  # the position of that element, for each element
     rank = np.empty(len(group), dtype=np.intp)
-    rank[order] = firsts(group[order])
+    rank[order] = n_smaller
     return rank
 
 
@@ -401,27 +438,33 @@ def _break_ties(rank: Ints, tied: Ints, key: Words) -> Ints:
     key : ndarray of uint64, shape (n_tied,)
         The key of each tied row.
     """
-    # Sort the tied rows by rank, and by key within a tie.
+    # Sort the tied rows by rank, and by key within a tie. Inverted bits sort numbers downwards.
     descending_key = ~key
     order = np.lexsort((descending_key, rank[tied]))
     sorted_rows = tied[order]
-    sorted_key = key[order]
     old_rank = rank[sorted_rows]
+    new_tie = _number_ties(old_rank, key[order])
 
-    # Number the new ties: rows with the same rank and key, which are adjacent now.
-    has_new_rank = old_rank[1:] != old_rank[:-1]
-    has_new_key = sorted_key[1:] != sorted_key[:-1]
-    new_tie = np.append(0, np.cumsum(has_new_rank | has_new_key))
-
-    # A row moves down by the rows of its old tie that come before its new tie.
+    # A row moves down by the rows of its old tie that come before its new tie: with the ranks
+    # [4, 4, 4] and the keys [9, 7, 7], the new ranks are [4, 5, 5].
     first_of_old_tie = firsts(old_rank)
     first_of_new_tie = firsts(new_tie)
-    new_rank = old_rank + (first_of_new_tie - first_of_old_tie)
+    n_rows_before = first_of_new_tie - first_of_old_tie
+    new_rank = old_rank + n_rows_before
     rank[sorted_rows] = new_rank
 
     n_rows_at_rank = np.bincount(new_rank, minlength=len(rank))
     is_still_tied = n_rows_at_rank[new_rank] > 1
     return sorted_rows[is_still_tied]
+
+
+def _number_ties(rank: Ints, key: Words) -> Ints:
+    """Return a number per row that is equal for the same rank and key, which must be adjacent."""
+    has_new_rank = rank[1:] != rank[:-1]
+    has_new_key = key[1:] != key[:-1]
+    begins_tie = has_new_rank | has_new_key  # element i is for row i + 1
+    tie_of_later_rows = np.cumsum(begins_tie)
+    return np.append(0, tie_of_later_rows)
 
 
 def as_bytes(numbers: NDArray[np.integer[Any]]) -> tuple[bytes, str]:

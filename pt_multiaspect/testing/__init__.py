@@ -1,4 +1,4 @@
-"""Checks for authors of measures and distances: declarations of classes, compared with brute force."""
+"""Checks for authors of measures and distances: what classes declare, against brute force."""
 
 from .distances import check_distance
 from .measures import FailedCheckError, check_measure

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._typing import Bools, Floats
 from ..aspects import Aspect, Aspects
@@ -84,43 +86,53 @@ def _parameters(base: Base) -> Iterator[Failure]:
 def _invariances(
     base: Base, world: World, ranking: Ranking, target: Target, values: Floats
 ) -> Iterator[Failure]:
-    """Check how values change, or do not, if the gains or the top of the scale change."""
-
-    def score(gain: Floats, top: float) -> Floats:
+    """Check that values remain the same after changes that a base states to make no difference."""
+    for statement, gain, top in _neutral_changes(base, target):
         changed_target = target.with_gain(gain, top)
-        return np.asarray(base.score(ranking, changed_target), dtype=np.float64)
+        changed_values = np.asarray(base.score(ranking, changed_target), dtype=np.float64)
+        yield from differences(statement, world, changed_values, values)
+    yield from _exponential(base, world, ranking, target)
 
-    stated = base.stated
-    if stated.max_gain is None:
-        max_gain = np.inf
-    else:
-        max_gain = stated.max_gain
+
+def _max_gain(base: Base) -> float:
+    """Return the largest gain that a base accepts; infinity if it accepts all."""
+    max_gain = base.stated.max_gain
+    if max_gain is None:
+        return np.inf
+    return max_gain
+
+
+def _neutral_changes(base: Base, target: Target) -> Iterator[tuple[str, Floats, float]]:
+    """Yield statements of a base that changes make no difference, with changed gains and top.
+
+    The top is the highest gain of the scale.
+    """
+    gain = target.gain
+    top = target.top
     if base.BINARY:
-        is_positive = target.gain > 0
-        other_gains = 3 * target.gain + 2 * is_positive
-        changed = score(other_gains, target.top)
-        yield from differences("BINARY: gains make no difference", world, changed, values)
-    squared_top = target.top**2
-    if stated.is_ordinal and squared_top <= max_gain:
-        changed = score(target.gain**2, squared_top)
-        statement = "is_ordinal: only the order of gains makes a difference"
-        yield from differences(statement, world, changed, values)
-    if not stated.needs_top:
-        changed = score(target.gain, target.top + 1)
+        # Other gains for the positive documents; 0 remains 0.
+        is_positive = gain > 0
+        other_gain = 3 * gain + 2 * is_positive
+        yield "BINARY: gains make no difference", other_gain, top
+    squared_top = top**2
+    if base.stated.is_ordinal and squared_top <= _max_gain(base):
+        # Squares of gains have the same order.
+        yield "is_ordinal: only the order of gains makes a difference", gain**2, squared_top
+    if not base.stated.needs_top:
         statement = "needs_top is not stated: the top of the scale makes no difference"
-        yield from differences(statement, world, changed, values)
-    exponential_top = float(np.exp2(target.top)) - 1.0
-    if not stated.exponentiates_gains and exponential_top <= max_gain:
-        yield from _exponential(base, world, ranking, target)
+        yield statement, gain, top + 1
 
 
 def _exponential(base: Base, world: World, ranking: Ranking, target: Target) -> Iterator[Failure]:
     """Check that the exponential measure is the measure itself, evaluated on gains 2^gain - 1."""
+    exponential_top = float(np.exp2(target.top)) - 1.0
+    is_accepted = exponential_top <= _max_gain(base)
+    if base.stated.exponentiates_gains or not is_accepted:
+        return
     exponential = base.exponential()
     if exponential is None:
         return
     exponential_gain = np.exp2(target.gain) - 1.0
-    exponential_top = float(np.exp2(target.top)) - 1.0
     exponential_target = target.with_gain(exponential_gain, exponential_top)
     expected = np.asarray(base.score(ranking, exponential_target), dtype=np.float64)
     computed = np.asarray(exponential.score(ranking, target), dtype=np.float64)
@@ -131,24 +143,31 @@ def _exponential(base: Base, world: World, ranking: Ranking, target: Target) -> 
 def _sorting(
     base: Base, world: World, rankings: Rankings, gain: Floats, values: Floats
 ) -> Iterator[Failure]:
-    """Check that complete rankings in decreasing order of gain have the best value."""
-    values_of_complete = values[world.complete]
+    """Check that complete rankings in decreasing order of gain have the best value.
+
+    `world.complete` are the indices of the rankings with all judged documents; `values` has one
+    value per ranking of the world.
+    """
+    # Arrays from here on have one element per complete ranking.
+    complete_values = values[world.complete]
     if base.LOWER_IS_BETTER:
-        best = values_of_complete.min()
+        best_value = complete_values.min()
     else:
-        best = values_of_complete.max()
+        best_value = complete_values.max()
     is_sorted = _is_sorted_by_gain(world, rankings.hits, gain)
-    is_best = equal(values_of_complete, np.full_like(values_of_complete, best))
+    best_values = np.full_like(complete_values, best_value)
+    is_best = equal(complete_values, best_values)
     is_counterexample = is_sorted & ~is_best
     if not is_counterexample.any():
         return
-    index = int(world.complete[np.argmax(is_counterexample)])
-    example = world.show(index)
-    best_index = int(world.complete[np.argmax(values_of_complete == best)])
-    best_ranking = " ".join(world.ranked[best_index])
+    # `argmax` of a mask is its first True; `complete` tells which ranking of the world that is.
+    counterexample = int(world.complete[np.argmax(is_counterexample)])
+    best = int(world.complete[np.argmax(complete_values == best_value)])
+    example = world.show(counterexample)
+    best_ranking = " ".join(world.ranked[best])
     yield (
         "sorting_is_optimal: documents in decreasing gain are a best ranking",
-        f"{example}: {values[index]:.6g}, but {best_ranking} has {best:.6g}",
+        f"{example}: {values[counterexample]:.6g}, but {best_ranking} has {best_value:.6g}",
     )
 
 
@@ -166,9 +185,10 @@ def _is_sorted_by_gain(world: World, hits: Hits, gain: Floats) -> Bools:
 def _early_documents(base: Base, world: World, target: Target, values: Floats) -> Iterator[Failure]:
     """Check that values never fall if a relevant document takes the rank of a non-relevant one.
 
-    The relevant document was further down, or not retrieved.
+    The relevant document was further down, or not retrieved. `world.ranked` are all rankings of
+    the world, each a tuple of document numbers, and `values` their values.
     """
-    # Every query of a world has the same judged documents.
+    # Each ranking is a query with the same judged documents: those of the first query will do.
     is_first_query = target.query == 0
     is_relevant = base.relevant(target)[is_first_query].tolist()
     relevant = dict(zip(world.judged, is_relevant, strict=True))
@@ -179,8 +199,10 @@ def _early_documents(base: Base, world: World, target: Target, values: Floats) -
             if improved not in value_of:
                 continue
             improved_value = value_of[improved]
-            if improved_value < value - TOLERANCE:
-                example = world.show(world.ranked.index(ranked))
+            has_fallen = improved_value < value - TOLERANCE
+            if has_fallen:
+                index = world.ranked.index(ranked)
+                example = world.show(index)
                 improved_docnos = " ".join(improved)
                 yield (
                     "prefers_early: a relevant document further up never lowers the value",
@@ -221,18 +243,25 @@ def _empty_targets(base: Base, world: World, target: Target, values: Floats) -> 
 def _additive(
     form: Additive, world: World, rankings: Rankings, ranking: Ranking, values: Floats
 ) -> Iterator[Failure]:
-    """Check that the form as a sum over ranks gives the values of the measure."""
+    """Check that the form as a sum over ranks gives the values of the measure.
+
+    Its *worth* is what a document at a rank adds to the value. `world.complete` are the indices of
+    the rankings with all judged documents; each ranking is a query.
+    """
     computed = np.asarray(form.values(ranking), dtype=np.float64)
+    # A norm that is too small may be the reason if values differ: the message says so.
     statement = "`additive` is the measure (a norm may be too small)"
     yield from differences(statement, world, computed, values)
+
     hits = rankings.hits
-    summed = values.copy()
-    for index in world.complete.tolist():
-        is_hit = hits.query == index
-        # The worth of each document (row) at each rank (column).
-        worth = form.worth(index, hits.row[is_hit], hits.rank[is_hit])
-        # In this order of the documents, the i-th document is at the i-th rank: the diagonal.
-        summed[index] = worth.trace()
+    summed = values.copy()  # values of other rankings are not checked
+    for query in world.complete.tolist():
+        is_hit = hits.query == query
+        documents = hits.row[is_hit]
+        ranks = hits.rank[is_hit]
+        worth = form.worth(query, documents, ranks)  # (n_documents, n_ranks)
+        # Both are in the order of the ranking: its documents and ranks meet on the diagonal.
+        summed[query] = worth.trace()
     yield from differences("`additive`: worth sums to the value", world, summed, values)
 
 
@@ -247,10 +276,13 @@ def _linear(base: Base, form: Linear, world: World) -> Iterator[Failure]:
             f"ranks 1, 2, ...: {first_discounts}",
         )
     if base.stated.has_constant_norm and not _has_constant_norm(form):
-        judged = world.show(0)
-        yield "has_constant_norm: all queries have one norm", f"{judged}: {form.norm}"
+        # A norm depends on the judgments only, which are the same for all rankings of a world: the
+        # first one, 0, is the example.
+        example = world.show(0)
+        yield "has_constant_norm: all queries have one norm", f"{example}: {form.norm}"
     if form.norm is not None:
-        yield from _norm(form, np.asarray(form.norm), world)
+        norm = np.asarray(form.norm)
+        yield from _norm(form, norm, world)
 
 
 def _are_discounts(discounts: Floats, shape: tuple[int, ...]) -> bool:
@@ -273,13 +305,16 @@ def _has_constant_norm(form: Linear) -> bool:
 def _norm(form: Linear, norm: Floats, world: World) -> Iterator[Failure]:
     """Check that the norm is the sum of the ideal ranking, one non-negative number per query."""
     if form.ideal is not None:
-        ideal = form.ideal.norm(form.target, form.gain)
-        yield from differences("`ideal` is the ideal ranking of the norm", world, norm, ideal)
-    if norm.shape != (form.target.n_queries,):
+        ideal_sum = form.ideal.norm(form.target, form.gain)
+        yield from differences("`ideal` is the ideal ranking of the norm", world, norm, ideal_sum)
+    expected_shape = (form.target.n_queries,)
+    if norm.shape != expected_shape:
         yield "a norm has one number per query", f"the shape is {norm.shape}"
     elif (norm < 0).any():
-        judged = world.show(0)
-        yield "a norm is not negative", f"{judged}: {norm}"
+        # A norm depends on the judgments only, which are the same for all rankings of a world: the
+        # first one, 0, is the example.
+        example = world.show(0)
+        yield "a norm is not negative", f"{example}: {norm}"
 
 
 def _contributions(
@@ -313,29 +348,47 @@ def _contributions(
 def _progression(
     progression: Progression, world: World, rankings: Rankings, values: Floats
 ) -> Iterator[Failure]:
-    """Check a progression on all complete rankings: all continuations of each partial ranking."""
+    """Check a progression, a measure computed rank by rank, on all complete rankings.
+
+    `world.complete` are the indices of the rankings with all judged documents; each ranking is a
+    query. So all continuations of each partial ranking are checked.
+    """
     hits = rankings.hits
     complete = world.complete.tolist()
-    value_of = {world.ranked[index]: values[index] for index in complete}
-    for index in complete:
-        rows = hits.row[hits.query == index]
-        # Documents of equal gain are of one type; types are sorted by increasing gain.
-        gains_of_types, types = np.unique(progression.gain[rows], return_inverse=True)
+    value_of = {world.ranked[query]: values[query] for query in complete}
+    for query in complete:
+        rows = hits.row[hits.query == query]  # the documents in the order of the ranking
+        # Documents of equal gain are of one type; types are numbered by increasing gain.
+        gains = progression.gain[rows]
+        gains_of_types, types = np.unique(gains, return_inverse=True)
         totals = np.bincount(types).astype(np.int32)
-        progress = progression.begin(gains_of_types, totals, index)
-        example = world.show(index)
-        yield from _steps(progress, types.tolist(), len(totals), example, values[index])
-        # Higher types are better: documents that are worse than the next one are exchanged with it.
-        is_next_better = np.diff(types) > 0
-        for position in np.flatnonzero(is_next_better).tolist():
-            swapped = _swap_with_next(world.ranked[index], position)
-            swapped_value = value_of[swapped]
-            is_lower = swapped_value < values[index] - 1e-9  # but for rounding
-            if is_lower:
-                docnos = " ".join(swapped)
-                statement = "`progression`: a better document further up never lowers the value"
-                comparison = f"{values[index]:.6g}, with {docnos} {swapped_value:.6g}"
-                yield statement, f"{example}: {comparison}"
+        progress = progression.begin(gains_of_types, totals, query)
+        example = world.show(query)
+        yield from _steps(progress, types.tolist(), len(totals), example, values[query])
+        yield from _swaps(world.ranked[query], types, value_of, example)
+
+
+def _swaps(
+    ranked: tuple[str, ...],
+    types: NDArray[np.integer[Any]],
+    value_of: Mapping[tuple[str, ...], float],
+    example: str,
+) -> Iterator[Failure]:
+    """Check that the value of a ranking never falls if a better document goes up by one rank.
+
+    `types` are the types of the documents by rank, where higher ones are better. `value_of` has the
+    values of all orders of the documents, and `example` describes the ranking.
+    """
+    value = value_of[ranked]
+    is_next_better = np.diff(types) > 0
+    for position in np.flatnonzero(is_next_better).tolist():
+        swapped = _swap_with_next(ranked, position)
+        swapped_value = value_of[swapped]
+        is_lower = swapped_value < value - 1e-9  # but for rounding
+        if is_lower:
+            docnos = " ".join(swapped)
+            statement = "`progression`: a better document further up never lowers the value"
+            yield statement, f"{example}: {value:.6g}, with {docnos} {swapped_value:.6g}"
 
 
 def _steps(
@@ -421,14 +474,23 @@ def _harm(
 
 
 def discounts_are_comparable(base: Base, world: World) -> bool:
-    """Return whether the discounts of two targets are equal: sums can be sorted."""
-    form = base.additive(_target(world.rankings()))
-    other_form = base.additive(_target(world.separate_rankings))
+    """Return whether the discounts of a base for two targets are equal, and have the same hash.
+
+    Combinations then know that their terms have the same discounts, and sort documents instead of
+    assigning them to ranks. Bases without discounts are comparable.
+    """
+    # Two collections of the same judgments: their discounts are the same, but made separately.
+    target = _target(world.rankings())
+    separate_target = _target(world.separate_rankings)
+    form = base.additive(target)
+    separate_form = base.additive(separate_target)
     # Only sums of discount times gain have discounts.
-    if not isinstance(form, Linear) or not isinstance(other_form, Linear):
+    if not isinstance(form, Linear) or not isinstance(separate_form, Linear):
         return True
+    discount = form.discount
+    separate_discount = separate_form.discount
     try:
-        have_same_hash = hash(form.discount) == hash(other_form.discount)
-        return bool(form.discount == other_form.discount and have_same_hash)
+        have_same_hash = hash(discount) == hash(separate_discount)
     except TypeError:  # not hashable
         return False
+    return bool(discount == separate_discount and have_same_hash)

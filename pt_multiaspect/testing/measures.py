@@ -28,9 +28,12 @@ from ..measures import Measure, On
 from .bases import SCALES, base_failures, discounts_are_comparable, is_valid_gain
 from .worlds import TOLERANCE, Failure, World, Worlds, differences, equal, standard, worlds
 
+#: The index of a small world: the first one with two documents.
+_SMALL = 2
+
 
 class FailedCheckError(MultiAspectError, AssertionError):
-    """A statement of a measure or a distance does not hold. The message lists the statements, with examples."""
+    """Statements of a measure or a distance do not hold. The message lists them, with examples."""
 
 
 def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: int = 0) -> None:
@@ -120,9 +123,12 @@ def _first_failures(measure: Any, seed: int) -> dict[str, str]:
 
 
 def _has_comparable_discounts(measure: Any, seed: int) -> bool:
-    """Return whether the discounts of each base of the measure are equal on two collections."""
-    small_world = worlds(SCALES, seed)[2]
-    return all(discounts_are_comparable(base, small_world) for base in _bases(measure))
+    """Return whether each base of the measure has equal discounts on two collections.
+
+    The collections have the same judgments, those of a small world.
+    """
+    world = worlds(SCALES, seed)[_SMALL]
+    return all(discounts_are_comparable(base, world) for base in _bases(measure))
 
 
 def _failure_message(measure: Any, failures: dict[str, str]) -> str:
@@ -160,21 +166,32 @@ def _failures(measure: Any, seed: int) -> Iterator[Failure]:
         for world in worlds_of(SCALES):
             failures = base_failures(base, world)
             yield from _guard(base.text, world, failures)
-    is_own_measure = hasattr(measure, "SINGLE_ASPECT")
-    is_base_only = not hasattr(measure, "iter_calc")
-    if is_base_only and not is_own_measure:
+
+    own_measure = _as_own_measure(measure)
+    if own_measure is None:
         return
-    if not is_own_measure:  # a measure of ir-measures
-        measure = On(base=measure, aspects=SCALES)
-    measure.validate_params()
-    yield from _as_value(measure)
-    declared = _with_scales(measure)
+    own_measure.validate_params()
+    yield from _as_value(own_measure)
+    declared = _with_scales(own_measure)
     several = worlds_of(_scales(declared))
     for variant in _with_cutoffs(declared):
         yield from _variant_failures(variant, several)
-    world = several[2]
-    failures = _mean_failures(declared, world, seed)
-    yield from _guard(str(declared), world, failures)
+    # How values of terms are combined does not depend on the world, so one is enough.
+    small_world = several[_SMALL]
+    failures = _mean_failures(declared, small_world, seed)
+    yield from _guard(str(declared), small_world, failures)
+
+
+def _as_own_measure(measure: Any) -> Measure | None:
+    """Return a measure of this package, made from one of ir-measures if needed; None for a base."""
+    is_own_measure = hasattr(measure, "SINGLE_ASPECT")
+    if is_own_measure:
+        own_measure: Measure = measure
+        return own_measure
+    is_of_ir_measures = hasattr(measure, "iter_calc")
+    if is_of_ir_measures:
+        return On(base=measure, aspects=SCALES)
+    return None
 
 
 def _variant_failures(measure: Measure, several: Worlds) -> Iterator[Failure]:
@@ -202,7 +219,7 @@ def _variant_failures(measure: Measure, several: Worlds) -> Iterator[Failure]:
 
 
 def _guard(name: str, world: World, failures: Iterable[Failure]) -> Iterator[Failure]:
-    """Yield the failures, and any exception as a failure.
+    """Yield the failures, and an exception that finding them raises as a failure, too.
 
     `name` is the measure, and `world` the example of an exception.
     """
@@ -212,21 +229,27 @@ def _guard(name: str, world: World, failures: Iterable[Failure]) -> Iterator[Fai
         yield "the class is complete", str(error)
     except Exception as error:
         error_type = type(error).__name__
-        judged = world.show(0)
-        yield f"{name} can be computed", f"{error_type}: {error} ({judged})"
+        # It is not known which ranking of the world has raised it: the first one, 0, is shown.
+        example = world.show(0)
+        yield f"{name} can be computed", f"{error_type}: {error} ({example})"
 
 
 def _with_scales(measure: Measure) -> Measure:
-    """Return the measure with scales for the aspects it evaluates."""
+    """Return the measure with declared label scales for the aspects that it evaluates.
+
+    `measure.spec` is its parameter `aspects`: scales, names of aspects, or nothing.
+    """
     if measure.SINGLE_ASPECT:
         return measure.on("relevance", SCALES)
-    # Without names, aspects are those of the qrels, or have scales.
     has_scales = isinstance(measure.spec, Aspects)
-    if has_scales or "aspects" not in measure.SUPPORTED_PARAMS:
+    accepts_scales = "aspects" in measure.SUPPORTED_PARAMS
+    if has_scales or not accepts_scales:
         return measure
+    # Without names, the measure would evaluate the aspects of the qrels: two are chosen.
     names = ["relevance", "credibility"]
     if measure.spec:
         names = list(measure.spec)
+    # Some measures have one aspect in a role of its own.
     if "aspect" in measure.SUPPORTED_PARAMS:
         names = sorted({*names, measure["aspect"]})
     return measure(aspects=standard(names))
@@ -397,18 +420,20 @@ def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
     search = _search_of_two_runs(measure, world)
     with np.errstate(divide="ignore", invalid="ignore"):  # a norm that is wrong may be 0
         stated = search.stated()
-    # `enumerate` overwrites the intervals with those over all completions.
+    # `enumerate` fills intervals in place with the extremes over all completions of labels.
     enumerated = copy.deepcopy(stated)
     search.enumerate(search.is_open, *enumerated)
+
     ideal = f"ideal_documents={search.ideal_documents!r}"
     statement = f"label_terms, {ideal}: extremes over missing labels are those of all completions"
+    # One interval is that of the values of both runs, the other one that of their difference.
     for interval, expected in zip(stated, enumerated, strict=True):
-        # Both ends, of the first run or pair; those not stated to be exact are not compared.
-        for end in range(len(expected.ends)):
-            extreme = expected.ends[end, 0]
-            stated_end = interval.ends[end, 0]
-            compared_end = np.where(interval.exact, stated_end, extreme)
-            yield from differences(statement, world, compared_end, extreme)
+        # `ends` has the shape (2, n_rows, n_queries): the low and the high end. Row 0 is that of the
+        # first run, or of the only pair of runs.
+        for end, expected_end in zip(interval.ends[:, 0], expected.ends[:, 0], strict=True):
+            # Ends that are not stated to be exact are not compared.
+            compared_end = np.where(interval.exact, end, expected_end)
+            yield from differences(statement, world, compared_end, expected_end)
 
 
 def _search_of_two_runs(measure: Measure, world: World) -> LabelIntervals:
@@ -454,7 +479,7 @@ def _document_gain(
 
 
 def _direction(measure: Measure, world: World) -> int:
-    """Return 1 if documents from best to worst are better than the reverse, -1 if they are worse, else 0."""
+    """Return 1 if documents from best to worst are better than the reverse, -1 if worse, else 0."""
     try:
         values = world.values(measure)
     except Exception:
@@ -514,24 +539,28 @@ def _independence(measure: Measure, several: Worlds) -> Iterator[Failure]:
 def _values_by_qid(measure: Measure, rankings: Rankings) -> dict[str, float]:
     """Return the value of the measure for each query id."""
     values = measure.evaluate(rankings).tolist()
-    return dict(zip(rankings.judgments.qids, values, strict=True))
+    qids = rankings.judgments.qids
+    return dict(zip(qids, values, strict=True))
 
 
 def _bounds(measure: Measure, several: Worlds) -> Iterator[Failure]:
     """Check the upper bounds of all worlds against the best values of all their rankings."""
     if measure.lower_is_better:
         return
+    # A collection with one query per world.
+    judgments = several.all_rankings.judgments
     try:
-        table = upper_bound(several.all_rankings.judgments, measure)
+        table = upper_bound(judgments, measure)
     except MultiAspectError:
         return  # no bound is known
-    # The table has one row per query, of which each world has one.
+    # The table has one row per query, with an upper bound and the value of the best ranking found.
     for world, row in zip(several, table.itertuples(), strict=True):
-        values = world.values(measure)[world.complete]
-        highest = values.max()
-        best = int(world.complete[np.argmax(values)])
-        best_ranking = world.show(best)
-        attained = f"{best_ranking}: {highest:.6g}"
+        # Rankings of all judged documents include the best ones.
+        complete_values = world.values(measure)[world.complete]
+        highest = complete_values.max()
+        best = int(world.complete[np.argmax(complete_values)])
+        example = world.show(best)
+        attained = f"{example}: {highest:.6g}"
         if row.bound < highest - TOLERANCE:
             yield "no ranking exceeds the upper bound", f"{attained}, the bound is {row.bound:.6g}"
         if row.value > highest + TOLERANCE:
@@ -601,27 +630,43 @@ def _slope_failures(
         yield statement, f"the shape is {slope.shape}, expected {values.shape}"
         return
     combined = np.asarray(measure.combine(values, weights), dtype=np.float64)
-    doubled = np.asarray(2 * measure.combine(values / 2, weights))
-    is_inhomogeneous = ~equal(doubled, combined)
-    if is_inhomogeneous.any():
-        index = int(np.argmax(is_inhomogeneous))
-        case = _case_text(values, weights, combined, index)
-        statement = "`slope`: `combine` is homogeneous, f(x/2) = f(x)/2"
-        yield statement, f"{case}, but {doubled[index]:.6g}"
+    yield from _homogeneity(measure, values, weights, combined)
     # By Euler's theorem on homogeneous functions.
     sum_of_products = (slope * values).sum(axis=0)
     differs_from_sum = ~equal(sum_of_products, combined)
     if differs_from_sum.any():
-        index = int(np.argmax(differs_from_sum))
+        index = int(np.argmax(differs_from_sum))  # the first query
         case = _case_text(values, weights, combined, index)
         statement = "`slope`: slope times value sums to `combine`"
         yield statement, f"{case}, but {sum_of_products[index]:.6g}"
-    # A concave function is below its tangent plane, which goes through the origin.
+    yield from _concavity(measure, slope, values, others, weights)
+
+
+def _homogeneity(
+    measure: Measure, values: Floats, weights: Floats, combined: Floats
+) -> Iterator[Failure]:
+    """Check that half of the values of the terms have half of their mean, `combined`."""
+    doubled = np.asarray(2 * measure.combine(values / 2, weights))
+    is_inhomogeneous = ~equal(doubled, combined)
+    if is_inhomogeneous.any():
+        index = int(np.argmax(is_inhomogeneous))  # the first query
+        case = _case_text(values, weights, combined, index)
+        statement = "`slope`: `combine` is homogeneous, f(x/2) = f(x)/2"
+        yield statement, f"{case}, but {doubled[index]:.6g}"
+
+
+def _concavity(
+    measure: Measure, slope: Floats, values: Floats, others: Floats, weights: Floats
+) -> Iterator[Failure]:
+    """Check that the mean of other values is at most that by `slope`, the gradient at `values`."""
+    # A concave function is below its tangent plane, which goes through the origin if the function
+    # is homogeneous.
     elsewhere = np.asarray(measure.combine(others, weights), dtype=np.float64)
     plane = (slope * others).sum(axis=0)
     is_above = elsewhere > plane + TOLERANCE
     if is_above.any():
-        index = int(np.argmax(is_above))
+        combined = np.asarray(measure.combine(values, weights), dtype=np.float64)
+        index = int(np.argmax(is_above))  # the first query
         case = _case_text(values, weights, combined, index)
         point = others[:, index].round(3)
         statement = "`slope`: `combine` is concave, so that slope times other values is a bound"
