@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import ir_measures
@@ -125,7 +126,9 @@ class Explanation(View):
     Examples
     --------
     >>> from pt_multiaspect import MM
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> d1 = {"relevance": 1, "credibility": 0}
+    >>> d2 = {"relevance": 1, "credibility": 1}
+    >>> qrels = {"q1": {"d1": d1, "d2": d2}}
     >>> measure = MM(base="AP", aspects={"relevance": 1, "credibility": 1})
     >>> explanation = measure.explain({"q1": {"d1": 2.0, "d2": 1.0}}, qrels, "q1")
     >>> explanation
@@ -161,7 +164,7 @@ class Explanation(View):
 
     @property
     def details(self) -> list[str]:
-        """The columns of `ranks` that the measure computes from the labels, such as TOMA's class."""
+        """The columns of `ranks` that are computed from the labels, such as TOMA's class."""
         return detail_columns(self.ranks, self.labels)
 
     @cached_property
@@ -212,7 +215,9 @@ class Explanation(View):
         Examples
         --------
         >>> from pt_multiaspect import TOMA
-        >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+        >>> d1 = {"relevance": 1, "credibility": 0}
+        >>> d2 = {"relevance": 1, "credibility": 1}
+        >>> qrels = {"q1": {"d1": d1, "d2": d2}}
         >>> measure = TOMA(aspects={"relevance": 1, "credibility": 1})
         >>> a = measure.explain({"a": {"q1": {"d2": 2.0, "d1": 1.0}}}, qrels, "q1")
         >>> b = measure.explain({"b": {"q1": {"d1": 2.0, "d2": 1.0}}}, qrels, "q1")
@@ -286,36 +291,49 @@ def _rank_table(explanation: Explanation, contributions_first: bool = False) -> 
     """
     ranks = explanation.ranks
     lines = _lines(ranks)
-    bars_of_lines: list[Bar | str] = [*bars([line.contribution for line in lines])]
+    contributions = [line.contribution for line in lines]
+    bars_of_lines: list[Bar | str] = [*bars(contributions)]
     if explanation.offset:
         # It is not a contribution of documents, so it has no bar.
         lines.insert(0, _Line(explanation.offset, explanation.offset, text="offset"))
         bars_of_lines.insert(0, "")
+
+    # The other columns have cells for the lines that show a row, a single rank.
     shown_rows = [line.row for line in lines if line.row is not None]
     shown_ranks = ranks.iloc[shown_rows]
     columns = _columns(explanation, shown_ranks)
-    n_before = len(columns)
+    n_before = len(columns)  # the columns before the contributions
     if contributions_first:
         n_before = _N_IDENTIFYING
-    # Remarks are in the last column, after the contributions.
-    is_unjudged = shown_ranks["note"].str.contains("unjudged").to_numpy(dtype=bool)
-    if is_unjudged.any():
-        remarks = np.where(is_unjudged, "unjudged", "").tolist()
-        columns.append(_FilledColumn(Column("", left=True), remarks))
-    cells_by_row: dict[int | None, list[str]] = {}
-    for position, row in enumerate(shown_rows):
-        cells_by_row[row] = [column.cells[position] for column in columns]
-    heads = _rank_heads(columns, n_before)
+    columns += _remarks(shown_ranks)
+    cells_by_column = [column.cells for column in columns]
+    cells_by_row = dict(zip(shown_rows, zip(*cells_by_column, strict=True), strict=True))
+
     rows = []
     for line, bar in zip(lines, bars_of_lines, strict=True):
-        cells = cells_by_row.get(line.row)
+        cells = None  # of a line that replaces ranks
+        if line.row is not None:
+            cells = cells_by_row[line.row]
         rows.append(_rank_row(line, bar, cells, n_before, len(columns)))
+    heads = _rank_heads(columns, n_before)
     elsewhere = "`.ranks`, or -o FILE.csv of the command"
     return Table(heads, rows, elsewhere=elsewhere, notes=_hidden_note(lines))
 
 
+def _remarks(ranks: pd.DataFrame) -> list[_FilledColumn]:
+    """Return a column that marks the unjudged documents; none if all are judged."""
+    is_unjudged = ranks["note"].str.contains("unjudged").to_numpy(dtype=bool)
+    if not is_unjudged.any():
+        return []
+    remarks = np.where(is_unjudged, "unjudged", "").tolist()
+    return [_FilledColumn(Column("", left=True), remarks)]
+
+
 def _rank_heads(columns: Sequence[_FilledColumn], n_before: int) -> list[Column]:
-    """Return the heads of the table of ranks: the contribution follows the first `n_before` columns."""
+    """Return the heads of the table of ranks.
+
+    The heads of the contribution follow those of the first `n_before` columns.
+    """
     heads = [column.head for column in columns]
     bar_head = Column("", left=True, redundant=True)
     return [
@@ -376,9 +394,10 @@ def _lines(ranks: pd.DataFrame) -> list[_Line]:
     rows_below_cutoff = np.flatnonzero(is_below_cutoff)
     n_below = len(rows_below_cutoff)
     if n_below:
-        last_running = float(running[rows_below_cutoff[-1]])
+        last_row = rows_below_cutoff[-1]
+        last_running = float(running[last_row])
         text = f"{number_of(n_below, 'rank')} below the cutoff"
-        lines.append(_Line(0.0, last_running, text=text))
+        lines.append(_Line(0.0, last_running, text=text))  # they contribute nothing
     for row in np.flatnonzero(~is_single_rank).tolist():
         text = str(ranks["note"].iloc[row])
         line = _Line(float(contribution[row]), float(running[row]), text=text)
@@ -397,18 +416,20 @@ def _lines_to_cutoff(rows: Ints, contribution: Floats, running: Floats) -> list[
         The columns of all rows.
     """
     is_shown = _shown_ranks(contribution[rows])
-    is_shown_by_row = dict(zip(rows.tolist(), is_shown.tolist(), strict=True))
+    rows_and_masks = zip(rows.tolist(), is_shown.tolist(), strict=True)
     lines = []
-    for sequence_is_shown, sequence in groupby(is_shown_by_row, key=is_shown_by_row.__getitem__):
-        sequence_rows = list(sequence)
-        if sequence_is_shown:
+    # Adjacent ranks that are all shown, or all hidden, form a sequence.
+    for are_shown, sequence in groupby(rows_and_masks, key=itemgetter(1)):
+        sequence_rows = [row for row, _ in sequence]
+        if are_shown:
             for row in sequence_rows:
                 line = _Line(float(contribution[row]), float(running[row]), row)
                 lines.append(line)
         else:
             n_hidden = len(sequence_rows)
+            last_row = sequence_rows[-1]
             total = float(contribution[sequence_rows].sum())
-            last_running = float(running[sequence_rows[-1]])
+            last_running = float(running[last_row])
             text = f"... {n_hidden} more ranks"
             lines.append(_Line(total, last_running, text=text, n_hidden=n_hidden))
     return lines
@@ -424,22 +445,24 @@ def _shown_ranks(contribution: Floats) -> Bools:
     contribution : array of float, shape (n_ranks,)
     """
     n_ranks = len(contribution)
-    # A line that replaces one rank takes as much space as the rank.
+    # To hide a single rank saves no space, as a line takes its place.
     if n_ranks <= _MOST_RANKS + 1:
         return np.ones(n_ranks, dtype=np.bool_)
+    # The first ranks and the last one come before all others.
     priority = np.abs(contribution)
     n_first = _MOST_RANKS // 3
     priority[:n_first] = np.inf
     priority[-1] = np.inf
     highest_first = np.argsort(-priority, kind="stable")
+    shown = highest_first[:_MOST_RANKS]
     is_shown = np.zeros(n_ranks, dtype=np.bool_)
-    is_shown[highest_first[:_MOST_RANKS]] = True
-    # For the same reason, a hidden rank between two that are shown is shown as well.
-    is_hidden = ~is_shown[1:-1]
+    is_shown[shown] = True
+    # Show a single hidden rank between two shown ones, too. (The first and the last one are shown.)
     is_previous_shown = is_shown[:-2]
+    is_hidden = ~is_shown[1:-1]
     is_next_shown = is_shown[2:]
-    is_alone = is_hidden & is_previous_shown & is_next_shown
-    is_shown[1:-1] |= is_alone
+    is_single = is_previous_shown & is_hidden & is_next_shown
+    is_shown[1:-1] |= is_single
     return is_shown
 
 
@@ -465,9 +488,7 @@ def _columns(explanation: Explanation, ranks: pd.DataFrame) -> list[_FilledColum
         detail_cells = _brief(_floats(ranks, name))
         columns.append(_FilledColumn(Column(name, spare=2), detail_cells))
     # Measures that combine several values have the part of each aspect, in place of one gain.
-    names = list(ranks.columns)
-    first_part = names.index("discount") + 1
-    parts = names[first_part : names.index("contribution")]
+    parts = _part_columns(ranks)
     for name in parts:
         part_cells = list(map(decimals, ranks[name].tolist()))
         columns.append(_FilledColumn(Column(name, spare=4), part_cells))
@@ -476,40 +497,52 @@ def _columns(explanation: Explanation, ranks: pd.DataFrame) -> list[_FilledColum
     return columns
 
 
+def _part_columns(ranks: pd.DataFrame) -> list[str]:
+    """Return the columns with the parts of aspects: those between discount and contribution."""
+    columns = list(ranks.columns)
+    first_part = columns.index("discount") + 1
+    contribution = columns.index("contribution")
+    return columns[first_part:contribution]
+
+
 def _gain_and_discount(explanation: Explanation, ranks: pd.DataFrame) -> list[_FilledColumn]:
     """Return the columns of gains and discounts, if they are known and tell more than others."""
     columns = []
     gain = _floats(ranks, "gain")
     has_gains = not np.isnan(gain).all()
-    # Otherwise, a column of details has the same numbers.
-    is_own_column = gain_name(explanation.ranks, explanation.details) == "gain"
-    if has_gains and is_own_column:
+    # Gains are left out if a column of details has the same numbers, which then has the name.
+    name = gain_name(explanation.ranks, explanation.details)
+    if has_gains and name == "gain":
         gain_cells = _brief(gain)
         columns.append(_FilledColumn(Column("gain", spare=2), gain_cells))
-    discount = _floats(ranks, "discount")
-    has_discounts = not np.isnan(discount).all()
-    distinct_discounts = set(discount.tolist())
-    if has_discounts and len(distinct_discounts) > 1:
-        discount_cells = list(map(decimals, discount.tolist()))
+    # Discounts are left out if they are all the same.
+    discounts = _floats(ranks, "discount").tolist()
+    has_discounts = not np.isnan(discounts).all()
+    has_several_discounts = len(set(discounts)) > 1
+    if has_discounts and has_several_discounts:
+        discount_cells = list(map(decimals, discounts))
         columns.append(_FilledColumn(Column("discount", spare=3), discount_cells))
     return columns
 
 
 def _brief(values: Floats) -> list[str]:
-    """Return labels or gains as text: '-' for NaN, whole numbers without decimals."""
+    """Return labels or gains as text: '-' for NaN, whole numbers without decimals.
+
+    Values have 4 significant digits, unless all of them are whole numbers.
+    """
     known = values[~np.isnan(values)]
-    is_whole = known == np.round(known)
-    is_exact = np.abs(known) < 1e15  # floats have 15 to 17 significant digits
     n_digits = 4
+    is_whole = known == np.round(known)
+    is_exact = np.abs(known) < 1e15  # floats represent any number of 15 digits
     if (is_whole & is_exact).all():
         n_digits = 15
     texts = []
     for value in values.tolist():
-        if np.isnan(value):
-            texts.append("-")
-        else:
+        text = "-"
+        if not np.isnan(value):
             rounded = float(f"{value:.{n_digits}g}")
-            texts.append(spell(rounded))
+            text = spell(rounded)  # 2.0 as '2'
+        texts.append(text)
     return texts
 
 
@@ -637,7 +670,9 @@ class Comparison(View):
     Examples
     --------
     >>> from pt_multiaspect import TOMA
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> d1 = {"relevance": 1, "credibility": 0}
+    >>> d2 = {"relevance": 1, "credibility": 1}
+    >>> qrels = {"q1": {"d1": d1, "d2": d2}}
     >>> measure = TOMA(aspects={"relevance": 1, "credibility": 1})
     >>> a = measure.explain({"a": {"q1": {"d2": 2.0, "d1": 1.0}}}, qrels, "q1")
     >>> b = measure.explain({"b": {"q1": {"d1": 2.0, "d2": 1.0}}}, qrels, "q1")
@@ -794,30 +829,22 @@ def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
 
     Rows for the amounts that belong to no document follow.
     """
-    docnos = list(dict.fromkeys([*a.retrieved, *b.retrieved]))
+    docnos = list(dict.fromkeys([*a.retrieved, *b.retrieved]))  # distinct, in order
+    columns: dict[str, Any] = {"docno": docnos}
+    # Documents of both runs have two rows, with the same labels.
     rows = pd.concat([a.ranks, b.ranks])
     rows = rows.dropna(subset=["docno"])
-    # Documents of both runs have two rows, with the same labels.
     labels = rows.drop_duplicates("docno").set_index("docno")
-    columns: dict[str, Any] = {"docno": docnos}
     for aspect in a.labels:
         columns[aspect] = labels[aspect].reindex(docnos).to_numpy()
     documents_a = _documents_of_run(a, docnos)
     documents_b = _documents_of_run(b, docnos)
-    notes = []
-    for document_a, document_b in zip(documents_a, documents_b, strict=True):
-        note = ""
-        if document_b.shares_row:
-            note = "in a row of several ranks of the second run"
-        elif document_a.shares_row:
-            note = "in a row of several ranks of the first run"
-        notes.append(note)
     columns["rank_a"] = pd.array([document.rank for document in documents_a], dtype="Int64")
     columns["rank_b"] = pd.array([document.rank for document in documents_b], dtype="Int64")
     contributions_a = [document.contribution for document in documents_a]
     contributions_b = [document.contribution for document in documents_b]
     columns.update(_sides(contributions_a, contributions_b))
-    columns["note"] = notes
+    columns["note"] = list(map(_note_on_sharing, documents_a, documents_b))
     documents = pd.DataFrame(columns)
     size = documents["difference"].abs().to_numpy()
     largest_first = np.argsort(-size, kind="stable")
@@ -825,16 +852,30 @@ def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
     return _with_rest(documents, a, b)
 
 
+def _note_on_sharing(document_a: _RunDocument, document_b: _RunDocument) -> str:
+    """Return the note on a document whose contribution to a run is in a row of several ranks."""
+    if document_b.shares_row:
+        return "in a row of several ranks of the second run"
+    if document_a.shares_row:
+        return "in a row of several ranks of the first run"
+    return ""
+
+
 def _documents_of_run(run: Explanation, docnos: list[str]) -> list[_RunDocument]:
-    """Return the rank and the contribution of each document in a run."""
+    """Return the rank and the contribution of each document in a run.
+
+    A document that the run does not retrieve contributes 0.
+    """
     rank_of = {docno: rank for rank, docno in enumerate(run.retrieved, 1)}
-    contributions = _single_ranks(run)["contribution"].tolist()  # of ranks 1, 2, …
+    # The first ranks have a row each; if contributions are marginal, further ones share a row.
+    contributions = _single_ranks(run)["contribution"].tolist()
+    n_single = len(contributions)
     documents = []
     for docno in docnos:
         rank = rank_of.get(docno)
         if rank is None:
             document = _RunDocument(pd.NA, 0.0, shares_row=False)
-        elif rank > len(contributions):
+        elif rank > n_single:
             document = _RunDocument(rank, 0.0, shares_row=True)
         else:
             document = _RunDocument(rank, contributions[rank - 1], shares_row=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -127,21 +127,23 @@ class Topic:
         Returns
         -------
         ndarray of float, shape (n_outputs, n_queries, n_ranks + 1)
-            Computed on collections of limited size that repeat the topic.
         """
         if self.judgments.n_queries > 1:
+            # The value depends on other topics, so each prefix is evaluated among all of them.
             return Prefixes(self.rankings, n_ranks).prefix_values(evaluate, n_ranks)
+        # To evaluate many prefixes at once, the topic is repeated, and each prefix is the run of
+        # one copy. The number of copies is limited, as all of them are in memory.
         n_judged = max(len(self.judgments), 1)
-        n_at_once = max(1, _MOST_JUDGED // n_judged)
-        parts = []
-        for start in range(0, n_ranks + 1, n_at_once):
-            end = min(start + n_at_once, n_ranks + 1)
+        n_copies = max(1, _MOST_JUDGED // n_judged)
+        values_of_blocks = []
+        for start in range(0, n_ranks + 1, n_copies):
+            end = min(start + n_copies, n_ranks + 1)
             lengths = list(range(start, end))
             judgments = self.judgments.repeat_query(self.query, len(lengths))
             prefixes = self._join(judgments, numbered_names(len(lengths)), lengths)
-            parts.append(evaluate(judgments, prefixes))  # shape (n_outputs, n_lengths)
-        values = np.concatenate(parts, axis=1)
-        return values[:, None]
+            values_of_blocks.append(evaluate(judgments, prefixes))  # (n_outputs, n_lengths)
+        values = np.concatenate(values_of_blocks, axis=1)  # (n_outputs, n_ranks + 1)
+        return values[:, np.newaxis, :]  # of one query
 
     def best(self) -> Topic | None:
         """Return the topic with a best ranking of all judged documents; None if none is known."""
@@ -168,20 +170,30 @@ class Topic:
             return None
         terms = measure.terms(judgments)
         if not terms:
+            # Sorting by the gains of documents is best, unless they only stand for other ones.
             gain = measure.document_gain(judgments)
             if gain is None or measure.gain_is_surrogate(judgments):
                 return None
             return ranks_within_queries(judgments.pool_query, gain)
-        # Sorting is fast. Otherwise an assignment problem is solved, too slowly for many documents.
-        forms = forms_of(terms)
-        base_sorts = len(terms) == 1 and terms[0].base.stated.sorting_is_optimal
-        is_assignment = forms and not base_sorts and not is_by_sorting(forms)
-        if is_assignment and len(judgments) > _MOST_ASSIGNED:
+        if self._requires_assignment(terms) and len(judgments) > _MOST_ASSIGNED:
             return None
         try:
             return best_rank(measure, judgments)
         except MultiAspectError:  # if discounts increase, for example
             return None
+
+    def _requires_assignment(self, terms: list[Term]) -> bool:
+        """Return whether a best ranking is found by an assignment of documents to ranks.
+
+        It is too slow for many documents. Sorting is fast: it is best for one term whose base says
+        so, and for several ones with the same discounts.
+        """
+        forms = forms_of(terms)  # the terms as sums over ranks; none if some are no sums
+        if not forms:
+            return False
+        if len(terms) == 1 and terms[0].base.stated.sorting_is_optimal:
+            return False
+        return not is_by_sorting(forms)
 
     def _join(self, judgments: Judgments, qids: Sequence[str], lengths: list[int]) -> Rankings:
         """Return the first ranks of the ranking as runs for queries of the judgments."""
@@ -221,6 +233,27 @@ class TopicPart:
     swap_cost: Floats | None
 
 
+class _Ranks(NamedTuple):
+    """The ranks of one topic, and which hits of all topics are at them."""
+
+    n: int
+    is_of_topic: Bools
+    #: The rank of each hit of the topic, from 1.
+    rank: Ints
+
+    def values(self, values_of_hits: Floats, otherwise: float) -> Floats:
+        """Return the values of hits as one per rank; `otherwise` at ranks without a hit."""
+        result = np.full(self.n, otherwise)
+        result[self.rank - 1] = values_of_hits[self.is_of_topic]
+        return result
+
+    def known_values(self, values_of_hits: Floats | None, otherwise: float) -> Floats | None:
+        """Return `values`, or None if those of the hits are None."""
+        if values_of_hits is None:
+            return None
+        return self.values(values_of_hits, otherwise)
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """The contributions of one term of a measure, or of the whole measure, for all topics.
@@ -242,45 +275,38 @@ class Part:
     def topic_part(self, query: int, n: int) -> TopicPart:
         """Return the contributions at the `n` ranks of one topic."""
         breakdown = self.breakdown
-        slope = float(self.slope[query])
-        is_hit = breakdown.hits.query == query
-        position = breakdown.hits.rank[is_hit] - 1  # in arrays by rank, which begin with rank 1
-
-        def by_rank(values: Floats, otherwise: float) -> Floats:
-            """Return values of hits as one per rank; `otherwise` at ranks without a hit."""
-            result = np.full(n, otherwise)
-            result[position] = values[is_hit]
-            return result
-
-        gain = discount = swap_cost = norm = None
-        if breakdown.gain is not None:
-            gain = by_rank(breakdown.gain, np.nan)
-        if breakdown.discount is not None:
-            discount = by_rank(breakdown.discount, 0.0)
-        if breakdown.swap_cost is not None:
-            swap_cost = by_rank(breakdown.swap_cost, 0.0)
-        if breakdown.norm is not None:
-            norm = float(breakdown.norm[query])
+        is_of_topic = breakdown.hits.query == query
+        ranks = _Ranks(n, is_of_topic, breakdown.hits.rank[is_of_topic])
         offset = 0.0
         if breakdown.offset is not None:
             offset = float(breakdown.offset[query])
-        n_single = self._n_single(n)
-        rest = self._rest(query, n, offset)
+        norm = None
+        if breakdown.norm is not None:
+            norm = float(breakdown.norm[query])
+        # Amounts of the term, times its slope, are amounts of the measure.
+        slope = float(self.slope[query])
+        contribution = slope * ranks.values(breakdown.contribution, 0.0)
+        rest = {}
+        for text, amount in self._rest(query, n, offset).items():
+            rest[text] = slope * amount
+        columns = {}
+        for name, values in breakdown.columns.items():
+            columns[name] = ranks.values(values, np.nan)
         return TopicPart(
             name=self.name,
             value=float(self.value[query]),
             weight=float(self.weight[query]),
             slope=slope,
-            contribution=slope * by_rank(breakdown.contribution, 0.0) + 0.0,  # no -0
+            contribution=contribution + 0.0,  # no -0
             offset=slope * offset,
-            rest={text: slope * amount for text, amount in rest.items()},
+            rest=rest,
             how=breakdown.how,
-            n_single=n_single,
-            gain=gain,
-            discount=discount,
+            n_single=self._n_single(n),
+            gain=ranks.known_values(breakdown.gain, np.nan),
+            discount=ranks.known_values(breakdown.discount, 0.0),
             norm=norm,
-            columns={name: by_rank(values, np.nan) for name, values in breakdown.columns.items()},
-            swap_cost=swap_cost,
+            columns=columns,
+            swap_cost=ranks.known_values(breakdown.swap_cost, 0.0),
         )
 
     def _n_reached(self, n: int) -> int:
@@ -290,17 +316,29 @@ class Part:
         return min(n, self.cutoff)
 
     def _n_single(self, n: int) -> int | None:
-        """Return the number of ranks that are compared; None if these are all that contribute."""
-        if self.n_ranks is None or self.n_ranks >= self._n_reached(n):
+        """Return how many of the first `n` ranks have separate contributions; None for all.
+
+        `self.n_ranks` is the number of ranks that were compared, if contributions are differences.
+        The ranks below these that can contribute are combined.
+        """
+        if self.n_ranks is None:
             return None
-        return self.n_ranks
+        are_combined = self.n_ranks < self._n_reached(n)
+        if are_combined:
+            return self.n_ranks
+        return None
 
     def _rest(self, query: int, n: int, offset: float) -> dict[str, float]:
-        """Return the amounts that belong to no rank of one topic, by their description."""
+        """Return the amounts that belong to no rank of one topic, by their description.
+
+        They are those that the breakdown states, and that of the ranks without a separate
+        contribution. Both are in units of the term, like `offset`.
+        """
         rest = {}
+        negligible = tolerance(offset, _NOTHING)
         for text, amounts in self.breakdown.rest.items():
             amount = float(amounts[query])
-            if abs(amount) > tolerance(offset, _NOTHING):
+            if abs(amount) > negligible:
                 rest[text] = amount
         n_single = self._n_single(n)
         if n_single is not None and self.further is not None:
@@ -309,8 +347,7 @@ class Part:
             text = f"ranks {first} to {last}"
             if first == last:
                 text = f"rank {last}"
-            further = self.further[query]
-            rest[text] = float(further)
+            rest[text] = float(self.further[query])
         return rest
 
 
@@ -364,29 +401,29 @@ def split_value(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts
     terms = measure.terms(rankings.judgments)
     if not terms:
         return _split_whole(measure, run, value)
-    # Shape (n_terms, n_queries).
+    # Arrays of shape (n_terms, n_queries).
     values = np.stack([term.base.values(rankings, term.target) for term in terms])
     weights = np.stack([term.weight for term in terms])
     slopes = _gradient(measure, values, weights, value)
-    is_unknown: Bools = np.asarray(np.isnan(slopes).any(axis=0))
+
+    # For queries without a known gradient, the measure is one part.
+    is_whole: Bools = np.asarray(np.isnan(slopes).any(axis=0))
     whole = None
-    if is_unknown.any():
+    if is_whole.any():
         whole = _whole(measure, run, value)
-    if is_unknown.all():
-        return Parts(value, [], whole, is_unknown)
+    if is_whole.all():
+        return Parts(value, [], whole, is_whole)
+    # For the others, there is one part per term.
     parts = []
     for index, term_part in enumerate(_split_terms(measure, run, terms, values)):
         name = terms[index].name
         part = replace(term_part, weight=weights[index], slope=slopes[index], name=name)
         parts.append(part)
-    return Parts(value, parts, whole, is_unknown)
+    return Parts(value, parts, whole, is_whole)
 
 
 def _split_whole(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts:
-    """Split the values of a measure without terms."""
-    n_queries = len(value)
-    ones = np.ones(n_queries)
-    everywhere = np.ones(n_queries, dtype=np.bool_)
+    """Split the values of a measure without terms: it is one part, for all queries."""
     rankings = run.rankings
     judgments = rankings.judgments
     stated = measure._breakdown(rankings, measure.views(judgments))
@@ -394,39 +431,63 @@ def _split_whole(measure: Measure, run: Prefixes | Topic, value: Floats) -> Part
         whole = _whole(measure, run, value)
     else:
         _check_sum(stated, value, str(measure), judgments)
-        whole = Part(stated, value, ones, ones)
-    return Parts(value, [], whole, everywhere)
+        ones = np.ones(len(value))  # the part is the measure: its weight and slope are 1
+        whole = Part(stated, value, weight=ones, slope=ones)
+    is_whole = np.ones(len(value), dtype=np.bool_)
+    return Parts(value, [], whole, is_whole)
 
 
 def _split_terms(
     measure: Measure, run: Prefixes | Topic, terms: list[Term], values: Floats
 ) -> list[Part]:
-    """Split the values of each term, whose weights and slopes are not yet set."""
-    rankings = run.rankings
-    judgments = rankings.judgments
-    ones = np.ones(values.shape[1])
-    parts: dict[int, Part] = {}  # by the position of the term
-    for index, term in enumerate(terms):
-        ranking = rankings.top(term.base.depth)
-        stated = term.base.breakdown(ranking, term.target)
-        if stated is not None:
-            _check_sum(stated, values[index], f"the base {term.base.text}", judgments)
-            parts[index] = Part(stated, values[index], ones, ones)
-    marginal = [index for index in range(len(terms)) if index not in parts]
+    """Split the values of each term, whose weights and slopes are not yet set.
 
-    def evaluate(repeated: Judgments, prefix: Rankings) -> Floats:
-        """Return the values of the terms that do not state their contributions."""
-        repeated_terms = terms
-        if repeated is not judgments:
-            repeated_terms = measure.terms(repeated)
-        marginal_terms = [repeated_terms[index] for index in marginal]
+    `values` has the shape (n_terms, n_queries).
+    """
+    parts: dict[int, Part] = {}  # by the position of the term
+    marginal = []  # the positions of terms whose base does not state contributions
+    for index, term in enumerate(terms):
+        stated = _stated_part(term, run.rankings, values[index])
+        if stated is None:
+            marginal.append(index)
+        else:
+            parts[index] = stated
+    if marginal:
+        marginal_parts = _marginal_parts(measure, run, terms, marginal, values)
+        parts.update(zip(marginal, marginal_parts, strict=True))
+    return [parts[index] for index in range(len(terms))]
+
+
+def _stated_part(term: Term, rankings: Rankings, value: Floats) -> Part | None:
+    """Return the contributions that the base of a term states; None if it states none."""
+    counted_ranks = rankings.top(term.base.depth)
+    stated = term.base.breakdown(counted_ranks, term.target)
+    if stated is None:
+        return None
+    _check_sum(stated, value, f"the base {term.base.text}", rankings.judgments)
+    ones = np.ones(len(value))
+    return Part(stated, value, weight=ones, slope=ones)
+
+
+def _marginal_parts(
+    measure: Measure, run: Prefixes | Topic, terms: list[Term], marginal: list[int], values: Floats
+) -> Iterator[Part]:
+    """Return the marginal contributions of the terms at the positions `marginal`.
+
+    The other parameters are those of `_split_terms`.
+    """
+
+    def evaluate(judgments: Judgments, prefix: Rankings) -> Floats:
+        """Return the values of the marginal terms, shape (n_marginal, n_queries)."""
+        # Terms depend on judgments: they are computed anew for those of a repeated topic.
+        terms_of_judgments = terms
+        if judgments is not run.rankings.judgments:
+            terms_of_judgments = measure.terms(judgments)
+        marginal_terms = [terms_of_judgments[index] for index in marginal]
         return np.stack([term.base.values(prefix, term.target) for term in marginal_terms])
 
-    if marginal:
-        cutoff = last_rank([terms[index] for index in marginal])
-        differences = _differences(run, evaluate, cutoff, values[marginal])
-        parts.update(zip(marginal, differences, strict=True))
-    return [parts[index] for index in range(len(terms))]
+    cutoff = last_rank([terms[index] for index in marginal])
+    return _differences(run, evaluate, cutoff, values[marginal])
 
 
 def last_rank(terms: list[Term]) -> int | None:
@@ -452,11 +513,14 @@ def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values:
             return np.full(values.shape, np.nan)
         # A term of value 0 may have an infinite slope; it contributes 0.
         slope = np.where(np.isfinite(slope), slope, 0.0)
-        combined = measure.combine(values, weights)
         if measure.params.get("normalized"):
-            # A normalised value is the combination times a factor of the query.
-            normalization = np.where(combined != 0, measure_values / combined, 1.0)
-            slope = slope * normalization
+            # The slope is that of the combination of the terms. The normalised value is this
+            # combination times a factor of the query, and so is its slope.
+            combined = measure.combine(values, weights)
+            factor = np.where(combined != 0, measure_values / combined, 1.0)
+            slope = slope * factor
+    # Of homogeneous measures, slopes times values sum to the value (Euler's theorem). Where they do
+    # not, the slopes do not split the value.
     total = (slope * values).sum(axis=0)
     is_known = np.abs(total - measure_values) <= tolerance(measure_values)
     return np.where(is_known, slope, np.nan)
@@ -466,30 +530,45 @@ def _whole(measure: Measure, run: Prefixes | Topic, value: Floats) -> Part:
     """Return the measure as one part, by the values of the first ranks."""
 
     def evaluate(_: Judgments, prefix: Rankings) -> Floats:
-        return measure.evaluate(prefix)[None]
+        """Return the values of the measure, which reads the judgments from the rankings."""
+        values = measure.evaluate(prefix)
+        return values[np.newaxis]  # one output, shape (1, n_queries)
 
     cutoff = measure.params.get("cutoff")
-    (part,) = _differences(run, evaluate, cutoff, value[None])
+    (part,) = _differences(run, evaluate, cutoff, value[np.newaxis])
     return part
 
 
 def _differences(
     run: Prefixes | Topic, evaluate: Evaluation, cutoff: int | None, values: Floats
 ) -> Iterator[Part]:
-    """Yield the differences of the values of the first k and k - 1 ranks, for each output."""
+    """Yield the differences of the values of the first k and k - 1 ranks, for each output.
+
+    Parameters
+    ----------
+    run : Prefixes or Topic
+        The run.
+    evaluate : callable
+        Returns outputs, such as the values of several terms, of shape (n_outputs, n_queries).
+    cutoff : int, optional
+        The last rank that can contribute.
+    values : ndarray of float, shape (n_outputs, n_queries)
+        The outputs for the whole rankings.
+    """
     n_retrieved = run.rankings.hits.n_ret.max(initial=0)
     n_ranks = min(run.depth, int(n_retrieved))
     if cutoff is not None:
         n_ranks = min(n_ranks, cutoff)
-    hits = run.rankings.top(n_ranks).dense()
+    hits = run.rankings.top(n_ranks).dense()  # all retrieved documents, also unjudged ones
     prefix_values = run.prefix_values(evaluate, n_ranks)  # (n_outputs, n_queries, n_ranks + 1)
     for output_values, value in zip(prefix_values, values, strict=True):
-        of_empty_ranking = output_values[:, 0]
-        of_all_prefixes = output_values[:, -1]
-        # The column k - 1 is the difference between the values of the first k and k - 1 ranks.
+        # Columns have the values of the first 0, 1, … ranks. So column k - 1 of the differences is
+        # the contribution of rank k.
         differences = np.diff(output_values, axis=1)
         contribution = differences[hits.query, hits.rank - 1]
-        ones = np.ones(len(value))
+        of_empty_ranking = output_values[:, 0]
+        of_longest_prefix = output_values[:, -1]
+        ones = np.ones(len(value))  # weights and slopes, unless the output is one of several terms
         yield Part(
             Breakdown(hits, contribution, offset=of_empty_ranking, how=MARGINAL),
             value=value,
@@ -497,7 +576,7 @@ def _differences(
             slope=ones,
             n_ranks=n_ranks,
             cutoff=cutoff,
-            further=value - of_all_prefixes,
+            further=value - of_longest_prefix,
         )
 
 
@@ -538,25 +617,27 @@ class Contributions:
         """Compute the contributions of `Measure.explain` at the first ranks, for all topics."""
         parts = split_value(measure, run, measure.evaluate(run.rankings))
         n_queries = len(parts.value)
-        # Each part with a mask of the queries to which it applies: the terms, or the whole measure.
-        applicable = [(part, ~parts.is_whole) for part in parts.terms]
+        # Some queries are split into all terms, the others have the measure as one part. Each part
+        # is listed with the mask of its queries.
+        parts_and_queries = [(part, ~parts.is_whole) for part in parts.terms]
         if parts.whole is not None:
-            applicable.append((parts.whole, parts.is_whole))
+            parts_and_queries.append((parts.whole, parts.is_whole))
         offset = np.zeros(n_queries)
         ranks = np.zeros((n_queries, run.depth))
         is_marginal = np.zeros(n_queries, dtype=np.bool_)
-        for part, applies in applicable:
+        for part, applies in parts_and_queries:
             breakdown = part.breakdown
             hits = breakdown.hits
             is_shown = applies[hits.query] & (hits.rank <= run.depth)
             query = hits.query[is_shown]
-            position = hits.rank[is_shown] - 1  # columns begin with rank 1
+            column = hits.rank[is_shown] - 1  # columns begin with rank 1
+            # Amounts of a term, times its slope, are amounts of the measure.
             contribution = breakdown.contribution[is_shown]
-            ranks[query, position] += part.slope[query] * contribution
+            ranks[query, column] += part.slope[query] * contribution
             if breakdown.offset is not None:
                 part_offset = part.slope * breakdown.offset
                 offset += np.where(applies, part_offset, 0.0)
             if breakdown.how == MARGINAL:
                 is_marginal |= applies
-        # Without -0.
+        # Adding 0 makes -0 to 0.
         return cls(parts.value, ranks + 0.0, offset + 0.0, is_marginal)

@@ -96,8 +96,11 @@ def explain(
     Examples
     --------
     >>> import pt_multiaspect as ma
-    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
-    >>> print(ma.explain("nDCG@10", {"bm25": {"q1": {"new": 3.0, "d2": 2.0, "d1": 1.0}}}, qrels, "q1"))
+    >>> d1 = {"relevance": 2, "credibility": 0}
+    >>> d2 = {"relevance": 1, "credibility": 1}
+    >>> qrels = {"q1": {"d1": d1, "d2": d2}}
+    >>> bm25 = {"q1": {"new": 3.0, "d2": 2.0, "d1": 1.0}}
+    >>> print(ma.explain("nDCG@10", {"bm25": bm25}, qrels, "q1"))
     nDCG@10
     -------
     topic q1, bm25: 0.6199
@@ -122,6 +125,7 @@ def explain(
             "explain(measure, run, qrels, qid)"
         )
     parsed = parse_one(measure)
+    # A measure of ir-measures is explained by the corresponding one of this package.
     explained = as_measure(parsed)
     explained.validate_params()
     runs = NamedRuns.read(run, topics)
@@ -135,32 +139,46 @@ def explain(
     rankings = join(name, source, judgments)
     query = _query_position(judgments, qid)
     docnos, scores = rankings.ranked_documents(query)
+    run_name = name
+    if name == "run 1":  # the default name
+        run_name = "run"
     among_all = Topic(
         measure=explained,
         judgments=judgments,
         query=query,
         qid=judgments.qids[query],
-        run="run" if name == "run 1" else name,  # the default name
+        run=run_name,
         docnos=docnos,
         scores=scores,
         depth=depth,
     )
-    value = among_all.value  # with the warnings of an evaluation
     if label is None:
         label = str(measure)
+    # The value is that among all topics, with the warnings of an evaluation. What follows evaluates
+    # the topic alone, again and again, and would repeat them.
+    value = among_all.value
     with silence_warnings():
         topic = _topic_alone(among_all)
         explanation = _explain_topic(topic, value, label)
-    if explained is not parsed:  # a measure of ir-measures
+    is_of_ir_measures = explained is not parsed
+    if is_of_ir_measures:
         _compare_with_evaluation(explanation, parsed, rankings)
     return explanation
 
 
 def _query_position(judgments: Judgments, qid: object) -> int:
-    """Return the position of a judged query, given as text or as a number."""
+    """Return the position of a judged query, given as text or as a number.
+
+    Raises
+    ------
+    MultiAspectError
+        If there is no such query, also if `qid` is no text or number.
+    """
     name = qid
     if np.isscalar(qid):
-        (name,) = identifiers(pd.Series([qid], name="qid"), "qid")
+        # Read it like a column of qids, so that the number 1 is the query '1'.
+        column = pd.Series([qid], name="qid")
+        (name,) = identifiers(column, "qid")
     refuse_unknown([name], judgments.qids, "a topic of the qrels", "qid")
     positions = judgments.query_positions(np.array([name], dtype=object))
     return int(positions[0])
@@ -171,33 +189,31 @@ def _topic_alone(among_all: Topic) -> Topic:
 
     A measure may depend on other topics, contrary to the rules; then their judgments are kept.
     """
-    judgments = among_all.judgments.repeat_query(among_all.query, 1)
-    alone = replace(among_all, judgments=judgments, query=0)
+    # Repeated once, a query is the only one of the new judgments, at position 0.
+    own_judgments = among_all.judgments.repeat_query(among_all.query, 1)
+    alone = replace(among_all, judgments=own_judgments, query=0)
     difference = abs(alone.value - among_all.value)
-    if difference <= tolerance(among_all.value, 1e-12):
-        return alone
-    return among_all
+    depends_on_others = difference > tolerance(among_all.value, 1e-12)
+    if depends_on_others:
+        return among_all
+    return alone
 
 
 def _explain_topic(topic: Topic, value: float, label: str) -> Explanation:
     """Return the explanation of a topic whose value is known."""
-    judgments = topic.judgments
-    all_parts = split_value(topic.measure, topic, topic.values)
+    measure = topic.measure
+    all_parts = split_value(measure, topic, topic.values)
     parts = all_parts.topic_parts(topic.query, len(topic))
     offset = float(sum(part.offset for part in parts))
     ranks = ranks_frame(topic, parts, offset)
     aspects = aspects_frame(topic, parts)
-    views = label_columns(topic.measure.views(judgments))
-    judged = _labels_of_topic(topic, views)
-    positions = {}
-    scales = {}
-    for column, view in views.items():
-        positions[column] = values_by_rank(topic, scale_positions(view))
-        scales[column] = view.aspect
-    gain = gain_name(ranks, detail_columns(ranks, views))
+    # The notes refer to the column of `ranks` that shows the gain.
+    views = label_columns(measure.views(topic.judgments))
+    details = detail_columns(ranks, views)
+    gain = gain_name(ranks, details)
     return Explanation(
         partial(_explain_best, topic, label),
-        measure=topic.measure,
+        measure=measure,
         label=label,
         qid=topic.qid,
         run=topic.run,
@@ -207,11 +223,19 @@ def _explain_topic(topic: Topic, value: float, label: str) -> Explanation:
         aspects=aspects,
         swaps=swaps_frame(topic, parts),
         notes=notes(topic, parts, ranks, aspects, gain),
-        judged=judged,
-        scales=scales,
-        grade_positions=pd.DataFrame(positions),
+        judged=_labels_of_topic(topic, views),
+        scales={column: view.aspect for column, view in views.items()},
+        grade_positions=_grade_positions(topic, views),
         retrieved=topic.docnos.tolist(),
     )
+
+
+def _grade_positions(topic: Topic, views: Mapping[str, AspectView]) -> pd.DataFrame:
+    """Return the positions of labels on their scales, as in `Explanation.grade_positions`."""
+    positions = {}
+    for column, view in views.items():
+        positions[column] = values_by_rank(topic, scale_positions(view))
+    return pd.DataFrame(positions)
 
 
 def _explain_best(topic: Topic, label: str) -> Explanation | None:
@@ -292,7 +316,7 @@ def largest_differences(
 
     See Also
     --------
-    explain : The contributions of documents on such a topic; compare runs with `Explanation.compare`.
+    explain : The contributions of documents on such a topic; `Explanation.compare` compares runs.
 
     Examples
     --------
@@ -334,14 +358,14 @@ def largest_differences(
 
 
 def _measure_label(perquery: pd.DataFrame, measure: MeasureLike | None) -> str:
-    """Return the label of the measure in a long frame."""
+    """Return the label of the measure in a long frame, which has the labels of one or several."""
     labels = [str(label) for label in perquery["measure"].unique()]
+    label: str | None = None
     if measure is not None:
         label = find_labels(perquery, [measure])[0]
     elif len(labels) == 1:
-        return labels[0]
-    else:
-        label = None
+        label = labels[0]
+    # Without a measure, None remains if there are several: the error names them as choices.
     refuse_unknown([label], labels, "one of the measures of the frame", "measure")
     return str(label)
 

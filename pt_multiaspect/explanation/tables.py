@@ -24,52 +24,62 @@ _STEP = 0.01
 
 def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.DataFrame:
     """Return one row per rank, then one row for each contribution that belongs to no rank."""
-    views = topic.measure.views(topic.judgments)
-    labels = {}
-    for column, view in label_columns(views).items():
-        labels[column] = values_by_rank(topic, view.label)
-    if labels:
+    labels = _labels_by_rank(topic)
+    is_unjudged = np.zeros(len(topic), dtype=np.bool_)
+    if labels:  # the measure reads an aspect
         is_unjudged = np.all([np.isnan(label) for label in labels.values()], axis=0)
-    else:  # the measure reads no aspect
-        is_unjudged = np.zeros(len(topic), dtype=np.bool_)
     numbers = dict(labels)  # the columns of numbers, with one value per rank
     _add_details(numbers, topic, parts, is_unjudged)
     _add_amounts(numbers, topic, parts)
 
-    # The first rows are ranks, as many as every part has on their own; the rest follows below.
+    # A rank has a row if all parts have a separate contribution of it. The others are combined.
     limits = [part.n_single for part in parts if part.n_single is not None]
-    n_single = min(limits, default=len(topic))
-    rest = _rest(parts, n_single)
-    frame = _rows_of_ranks_and_rest(topic, numbers, n_single, rest)
+    n_rows = min(limits, default=len(topic))
+    rest = _rest(parts, n_rows)
+    frame = _rows_of_ranks_and_rest(topic, numbers, n_rows, rest)
     frame["running"] = offset + frame["contribution"].cumsum()
 
     how = STATED
     if any(part.how == MARGINAL for part in parts):
         how = MARGINAL
     frame["how"] = pd.Series(how, index=frame.index, dtype=object)
-    rank_notes = _rank_notes(topic, is_unjudged)[:n_single]
-    row_notes = [*rank_notes, *rest]
+    # The rows after those of ranks have their description as the note.
+    rank_notes = _rank_notes(topic, is_unjudged)
+    row_notes = [*rank_notes[:n_rows], *rest]
     frame["note"] = pd.Series(row_notes, index=frame.index, dtype=object)
     return frame
 
 
-def _rows_of_ranks_and_rest(
-    topic: Topic, numbers: dict[str, Floats], n_single: int, rest: dict[str, dict[str, float]]
-) -> pd.DataFrame:
-    """Return `n_single` rows of ranks, then one row, without rank and document, per amount of `rest`.
+def _labels_by_rank(topic: Topic) -> dict[str, Floats]:
+    """Return the labels of the retrieved documents, NaN where unjudged, by the name of a column."""
+    views = topic.measure.views(topic.judgments)
+    labels = {}
+    for column, view in label_columns(views).items():
+        labels[column] = values_by_rank(topic, view.label)
+    return labels
 
-    `numbers` has the values of all ranks by column, `rest` the amounts by description and column.
+
+def _rows_of_ranks_and_rest(
+    topic: Topic, numbers: dict[str, Floats], n_rows: int, rest: dict[str, dict[str, float]]
+) -> pd.DataFrame:
+    """Return the first `n_rows` ranks, then a row without rank and document per amount of `rest`.
+
+    `numbers` has the values of all ranks by column. `rest` has, by description, the amounts of a
+    row by column.
     """
     n_rest = len(rest)
-    ranks = [*range(1, n_single + 1), *[pd.NA] * n_rest]
-    docnos = [*topic.docnos[:n_single].tolist(), *[None] * n_rest]
+    no_ranks = [pd.NA] * n_rest
+    no_docnos = [None] * n_rest
+    ranks = [*range(1, n_rows + 1), *no_ranks]
+    docnos = [*topic.docnos[:n_rows].tolist(), *no_docnos]
     columns: dict[str, Any] = {
         "rank": pd.array(ranks, dtype="Int64"),
         "docno": pd.Series(docnos, dtype=object),
     }
     for name, values in numbers.items():
+        # Columns such as labels have no amounts.
         rest_values = [amounts.get(name, np.nan) for amounts in rest.values()]
-        columns[name] = np.append(values[:n_single], rest_values)
+        columns[name] = np.append(values[:n_rows], rest_values)
     return pd.DataFrame(columns)
 
 
@@ -79,14 +89,17 @@ def _add_details(
     """Add the columns that the measure or its bases compute from the labels."""
     details = topic.measure.details(topic.judgments)
     for name, values in details.items():
-        detail = values_by_rank(topic, np.asarray(values, dtype=np.float64))
-        numbers[_free_name(name, numbers)] = np.where(is_unjudged, np.nan, detail)
+        detail_of_document = np.asarray(values, dtype=np.float64)
+        detail = values_by_rank(topic, detail_of_document)
+        column = _free_name(name, numbers)
+        numbers[column] = np.where(is_unjudged, np.nan, detail)
     for part in parts:
-        for column, values in part.columns.items():
-            name = column
+        for name, values in part.columns.items():
+            full_name = name
             if len(parts) > 1:
-                name = f"{part.name} {column}"
-            numbers[_free_name(name, numbers)] = values
+                full_name = f"{part.name} {name}"
+            column = _free_name(full_name, numbers)
+            numbers[column] = values
 
 
 def _add_amounts(numbers: dict[str, Floats], topic: Topic, parts: Sequence[TopicPart]) -> None:
@@ -96,65 +109,88 @@ def _add_amounts(numbers: dict[str, Floats], topic: Topic, parts: Sequence[Topic
     numbers["discount"] = discount
     if len(parts) > 1:
         for part in parts:
-            numbers[_free_name(f"{part.name} part", numbers)] = part.contribution
-    numbers["contribution"] = np.sum([part.contribution for part in parts], axis=0)
+            column = _free_name(f"{part.name} part", numbers)
+            numbers[column] = part.contribution
+    contributions = [part.contribution for part in parts]
+    numbers["contribution"] = np.sum(contributions, axis=0)
 
 
-def _rest(parts: Sequence[TopicPart], n_single: int) -> dict[str, dict[str, float]]:
-    """Return the amounts that belong to no single rank, by description and column."""
+def _rest(parts: Sequence[TopicPart], n_rows: int) -> dict[str, dict[str, float]]:
+    """Return the amounts that have no row of a rank, by description and column.
+
+    `n_rows` is the number of first ranks that have a row.
+    """
     result: dict[str, dict[str, float]] = {}
     for part in parts:
-        rest = dict(part.rest)
-        if part.n_single is None and n_single < len(part.contribution):
-            # If another part is known for the first ranks only, the further ranks of this one are
-            # summed.
-            text = _text_of_further_ranks(parts, n_single)
-            further = part.contribution[n_single:]
-            rest[text] = rest.get(text, 0.0) + float(further.sum())
-        for text, amount in rest.items():
-            amounts = result.setdefault(text, {"contribution": 0.0})
-            amounts["contribution"] += amount
-            amounts[f"{part.name} part"] = amount
+        amounts = dict(part.rest)
+        has_all_ranks = part.n_single is None
+        if has_all_ranks and n_rows < len(part.contribution):
+            # Another part combines the ranks without a row, so those of this part are summed.
+            text = _text_of_further_ranks(parts, n_rows)
+            further = part.contribution[n_rows:]
+            amounts[text] = amounts.get(text, 0.0) + float(further.sum())
+        # Amounts with the same description are in one row: their sum, and that of each part.
+        for text, amount in amounts.items():
+            if text not in result:
+                result[text] = {"contribution": 0.0}
+            row = result[text]
+            row["contribution"] += amount
+            row[f"{part.name} part"] = amount
     return result
 
 
-def _text_of_further_ranks(parts: Sequence[TopicPart], n_single: int) -> str:
-    """Return the description of the ranks below `n_single`, as a part has it."""
+def _text_of_further_ranks(parts: Sequence[TopicPart], n_rows: int) -> str:
+    """Return the description of the ranks below `n_rows`, such as "ranks 101 to 1000".
+
+    It is that of a part that combines these ranks: the only amount in its `rest`.
+    """
     texts: list[str] = []
     for part in parts:
-        if part.n_single == n_single:
+        if part.n_single == n_rows:
             texts += part.rest
     return texts[0]
 
 
 def _gain_and_discount(topic: Topic, parts: Sequence[TopicPart]) -> tuple[Floats, Floats]:
-    """Return the gains and discounts of the base; NaN where they are unknown.
+    """Return the gains and discounts of the base at each rank; NaN where they are unknown.
 
     For several parts of equal discounts, the gain is the weighted sum of their gains.
     """
-    unknown = np.full(len(topic), np.nan)
     first = parts[0]
-    if len(parts) == 1:
-        gain, discount = unknown, unknown
-        if first.gain is not None:
-            gain = first.gain
-        if first.discount is not None:
-            discount = first.discount
-        return gain, discount
-    if first.discount is None:
-        return unknown, unknown
-    gain = np.zeros(len(topic))
+    gain = first.gain
+    discount = first.discount
+    if len(parts) > 1:
+        gain = _sum_of_gains(parts)
+        if gain is None:
+            discount = None
+    unknown = np.full(len(topic), np.nan)
+    if gain is None:
+        gain = unknown
+    if discount is None:
+        discount = unknown
+    return gain, discount
+
+
+def _sum_of_gains(parts: Sequence[TopicPart]) -> Floats | None:
+    """Return the sum of the normalised gains of the parts, weighted by their slopes.
+
+    Times the discount, it is the contribution. None if a part has no gain or discount, or the
+    discounts differ.
+    """
+    first = parts[0]
+    gain = np.zeros(len(first.contribution))
     for part in parts:
-        if part.gain is None or part.discount is None:
-            return unknown, unknown
-        has_same_discount = np.array_equal(first.discount, part.discount)
-        if not has_same_discount:
-            return unknown, unknown
+        if part.gain is None or part.discount is None or first.discount is None:
+            return None
+        if not np.array_equal(first.discount, part.discount):
+            return None
         norm = 1.0
         if part.norm is not None:
-            norm = part.norm or np.inf  # no document has a gain if the norm is 0
+            norm = part.norm
+        if norm == 0:
+            norm = np.inf  # no document has a gain
         gain += part.slope * part.gain / norm
-    return gain, first.discount
+    return gain
 
 
 def _rank_notes(topic: Topic, is_unjudged: Bools) -> list[str]:
@@ -211,6 +247,7 @@ def aspects_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame:
     """Return one row per term: its value, its weight and its part in the value of the measure."""
     terms = topic.measure.terms(topic.judgments)
     rows: list[tuple[str, float, float, float]] = []
+    # Without a known gradient, the measure is one part, although it has several terms.
     parts_are_unknown = len(terms) > 1 and len(parts) == 1
     if parts_are_unknown:
         for term in terms:
@@ -219,10 +256,13 @@ def aspects_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame:
             weight = float(term.weight[topic.query])
             rows.append((term.name, value, weight, np.nan))
     else:
-        names = [view.name for view in topic.measure.views(topic.judgments)]
+        aspects = [view.name for view in topic.measure.views(topic.judgments)]
         for part in parts:
-            name = part.name or ", ".join(names)
-            amount = part.slope * part.value + 0.0  # no -0
+            # The measure as one part is named after all of its aspects.
+            name = part.name or ", ".join(aspects)
+            # The parts of homogeneous measures, slope times value, sum to the value.
+            amount = part.slope * part.value
+            amount += 0.0  # no -0
             rows.append((name, part.value, part.weight, amount))
     return pd.DataFrame(rows, columns=["aspect", "value", "weight", "part"])
 
@@ -237,14 +277,16 @@ def swaps_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame | None
     (part,) = parts
     if part.swap_cost is None:
         return None
-    # The position of the lower document of each pair, which is the rank of the other one.
+    # The cost of a pair is at the rank of its lower document. Positions count from 0.
     lower_by_rank = np.flatnonzero(part.swap_cost > 0)
-    most_costly_first = np.argsort(-part.swap_cost[lower_by_rank], kind="stable")
+    costs = part.swap_cost[lower_by_rank]
+    most_costly_first = np.argsort(-costs, kind="stable")
     lower = lower_by_rank[most_costly_first]
+    upper = lower - 1
     errors = {name: values[lower] for name, values in part.columns.items()}
     columns = {
-        "rank": lower,
-        "docno": topic.docnos[lower - 1],
+        "rank": upper + 1,
+        "docno": topic.docnos[upper],
         "next_docno": topic.docnos[lower],
         **errors,
         "cost": part.swap_cost[lower],

@@ -414,7 +414,7 @@ class Order(Named, TupleOrder):
         return {"order": self}
 
     def __str__(self) -> str:
-        # As the words for this order in sentences: "tuples are ranked by …".
+        # In words, for sentences about the order.
         if self.name:
             return f"{self.name}, with their weights"
         return "an explicit order, with their weights"
