@@ -307,7 +307,8 @@ def _rank_table(explanation: Explanation, contributions_first: bool = False) -> 
         n_before = _N_IDENTIFYING
     columns += _remarks(shown_ranks)
     cells_by_column = [column.cells for column in columns]
-    cells_by_row = dict(zip(shown_rows, zip(*cells_by_column, strict=True), strict=True))
+    cells_of_rows = zip(*cells_by_column, strict=True)
+    cells_by_row = dict(zip(shown_rows, cells_of_rows, strict=True))
 
     rows = []
     for line, bar in zip(lines, bars_of_lines, strict=True):
@@ -362,9 +363,11 @@ def _rank_row(
     amounts: Cells = [decimals(line.contribution), bar, decimals(line.running)]
     if cells is None:
         # The text of the line spans the columns before the contribution.
-        after = [""] * (n_columns - n_before)
-        return Row([line.text, *amounts, *after], span=n_before)
-    return Row([*cells[:n_before], *amounts, *cells[n_before:]])
+        no_cells = [""] * (n_columns - n_before)
+        return Row([line.text, *amounts, *no_cells], span=n_before)
+    cells_before = cells[:n_before]
+    cells_after = cells[n_before:]
+    return Row([*cells_before, *amounts, *cells_after])
 
 
 def _hidden_note(lines: list[_Line]) -> list[Sentence]:
@@ -480,7 +483,10 @@ def _columns(explanation: Explanation, ranks: pd.DataFrame) -> list[_FilledColum
     """
     rank_cells = list(map(str, ranks["rank"]))
     docno_cells = list(map(str, ranks["docno"]))
-    columns = [_FilledColumn(Column("rank"), rank_cells), _FilledColumn(_DOCNO, docno_cells)]
+    columns = [
+        _FilledColumn(Column("rank"), rank_cells),
+        _FilledColumn(_DOCNO, docno_cells),
+    ]
     for name in explanation.labels:
         label_cells = _brief(_floats(ranks, name))
         columns.append(_FilledColumn(Column(name, spare=1), label_cells))
@@ -574,7 +580,9 @@ def _swaps(swaps: pd.DataFrame | None) -> list[Block]:
         next_rank = rank + 1
         errors = [f"{swap[aspect]:g}" for aspect in aspects]
         documents = [swap["docno"], swap["next_docno"]]
-        rows.append([f"{rank}-{next_rank}", *documents, *errors, decimals(swap["cost"])])
+        ranks = f"{rank}-{next_rank}"
+        cost = decimals(swap["cost"])
+        rows.append([ranks, *documents, *errors, cost])
     columns = [
         Column("ranks"),
         Column("above", left=True, shorten=_SHORTEN),
@@ -768,7 +776,11 @@ def _comparison_table(documents: pd.DataFrame, names: tuple[str, str]) -> Table:
 
 def _columns_of_runs(head: str, names: tuple[str, str]) -> list[Column]:
     """Return one column per run, whose names are shortened in text."""
-    return [Column(f"{head} {name}", in_text=f"{head} {crop(name, _NAME)}") for name in names]
+    columns = []
+    for name in names:
+        short_name = crop(name, _NAME)
+        columns.append(Column(f"{head} {name}", in_text=f"{head} {short_name}"))
+    return columns
 
 
 def _difference_column(names: tuple[str, str]) -> Column:
@@ -836,11 +848,14 @@ def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
     rows = rows.dropna(subset=["docno"])
     labels = rows.drop_duplicates("docno").set_index("docno")
     for aspect in a.labels:
-        columns[aspect] = labels[aspect].reindex(docnos).to_numpy()
+        aspect_labels = labels[aspect].reindex(docnos)
+        columns[aspect] = aspect_labels.to_numpy()
     documents_a = _documents_of_run(a, docnos)
     documents_b = _documents_of_run(b, docnos)
-    columns["rank_a"] = pd.array([document.rank for document in documents_a], dtype="Int64")
-    columns["rank_b"] = pd.array([document.rank for document in documents_b], dtype="Int64")
+    ranks_a = [document.rank for document in documents_a]
+    ranks_b = [document.rank for document in documents_b]
+    columns["rank_a"] = pd.array(ranks_a, dtype="Int64")
+    columns["rank_b"] = pd.array(ranks_b, dtype="Int64")
     contributions_a = [document.contribution for document in documents_a]
     contributions_b = [document.contribution for document in documents_b]
     columns.update(_sides(contributions_a, contributions_b))
@@ -921,7 +936,8 @@ def _with_rest(table: pd.DataFrame, a: Explanation, b: Explanation) -> pd.DataFr
         dtype: Any = object
         if pd.api.types.is_numeric_dtype(table[name]):
             dtype = table[name].dtype
-        rest[name] = pd.Series([None] * len(rest), dtype=dtype)
+        missing = [None] * len(rest)
+        rest[name] = pd.Series(missing, dtype=dtype)
     rest = rest[table.columns]
     if table.empty:
         return rest
@@ -962,4 +978,6 @@ def _ranks(a: Explanation, b: Explanation) -> pd.DataFrame:
 
 def _pad_column(column: pd.Series[Any], length: int, missing: Any) -> list[Any]:
     """Return the values of a column, followed by missing ones."""
-    return [*column.tolist(), *[missing] * (length - len(column))]
+    values = column.tolist()
+    n_missing = length - len(values)
+    return [*values, *[missing] * n_missing]

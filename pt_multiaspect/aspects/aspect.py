@@ -413,7 +413,9 @@ class Aspect:
         return f"Aspect({call})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Aspect) and repr(self) == repr(other)
+        if not isinstance(other, Aspect):
+            return False
+        return repr(self) == repr(other)
 
     def __hash__(self) -> int:
         return hash(repr(self))
@@ -554,7 +556,8 @@ class Scale:
     @property
     def is_fractional(self) -> bool:
         """Whether any grade is not a whole number."""
-        return bool((self.grades != np.floor(self.grades)).any())
+        is_fraction = self.grades != np.floor(self.grades)
+        return bool(is_fraction.any())
 
     def __str__(self) -> str:
         spelled = list(map(spell, self.grades.tolist()))

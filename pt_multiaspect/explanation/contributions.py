@@ -197,7 +197,8 @@ class Topic:
 
     def _join(self, judgments: Judgments, qids: Sequence[str], lengths: list[int]) -> Rankings:
         """Return the first ranks of the ranking as runs for queries of the judgments."""
-        query = np.repeat(np.arange(len(lengths)), lengths)
+        all_queries = np.arange(len(lengths))
+        query = np.repeat(all_queries, lengths)
         position = positions(query)
         run = {
             "query_id": np.array(qids, dtype=object)[query],
@@ -244,7 +245,8 @@ class _Ranks(NamedTuple):
     def values(self, values_of_hits: Floats, otherwise: float) -> Floats:
         """Return the values of hits as one per rank; `otherwise` at ranks without a hit."""
         result = np.full(self.n, otherwise)
-        result[self.rank - 1] = values_of_hits[self.is_of_topic]
+        values_of_topic = values_of_hits[self.is_of_topic]
+        result[self.rank - 1] = values_of_topic
         return result
 
     def known_values(self, values_of_hits: Floats | None, otherwise: float) -> Floats | None:
@@ -276,7 +278,8 @@ class Part:
         """Return the contributions at the `n` ranks of one topic."""
         breakdown = self.breakdown
         is_of_topic = breakdown.hits.query == query
-        ranks = _Ranks(n, is_of_topic, breakdown.hits.rank[is_of_topic])
+        rank = breakdown.hits.rank[is_of_topic]
+        ranks = _Ranks(n, is_of_topic, rank)
         offset = 0.0
         if breakdown.offset is not None:
             offset = float(breakdown.offset[query])
@@ -417,7 +420,12 @@ def split_value(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts
     parts = []
     for index, term_part in enumerate(_split_terms(measure, run, terms, values)):
         name = terms[index].name
-        part = replace(term_part, weight=weights[index], slope=slopes[index], name=name)
+        part = replace(
+            term_part,
+            weight=weights[index],
+            slope=slopes[index],
+            name=name,
+        )
         parts.append(part)
     return Parts(value, parts, whole, is_whole)
 
@@ -517,12 +525,14 @@ def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values:
             # The slope is that of the combination of the terms. The normalised value is this
             # combination times a factor of the query, and so is its slope.
             combined = measure.combine(values, weights)
-            factor = np.where(combined != 0, measure_values / combined, 1.0)
+            ratio = measure_values / combined
+            factor = np.where(combined != 0, ratio, 1.0)
             slope = slope * factor
     # Of homogeneous measures, slopes times values sum to the value (Euler's theorem). Where they do
     # not, the slopes do not split the value.
     total = (slope * values).sum(axis=0)
-    is_known = np.abs(total - measure_values) <= tolerance(measure_values)
+    difference = np.abs(total - measure_values)
+    is_known = difference <= tolerance(measure_values)
     return np.where(is_known, slope, np.nan)
 
 
@@ -588,7 +598,8 @@ def tolerance(value: Any, relative: float = _TOLERANCE) -> Any:
 def _check_sum(breakdown: Breakdown, value: Floats, what: str, judgments: Judgments) -> None:
     """Raise an error if stated contributions do not sum to the values."""
     total = breakdown.values()
-    wrong = np.flatnonzero(np.abs(total - value) > tolerance(value))
+    difference = np.abs(total - value)
+    wrong = np.flatnonzero(difference > tolerance(value))
     if len(wrong):
         query = wrong[0]
         raise MultiAspectError(
@@ -628,12 +639,14 @@ class Contributions:
         for part, applies in parts_and_queries:
             breakdown = part.breakdown
             hits = breakdown.hits
-            is_shown = applies[hits.query] & (hits.rank <= run.depth)
+            has_column = hits.rank <= run.depth
+            is_shown = applies[hits.query] & has_column
             query = hits.query[is_shown]
             column = hits.rank[is_shown] - 1  # columns begin with rank 1
             # Amounts of a term, times its slope, are amounts of the measure.
             contribution = breakdown.contribution[is_shown]
-            ranks[query, column] += part.slope[query] * contribution
+            slope = part.slope[query]
+            ranks[query, column] += slope * contribution
             if breakdown.offset is not None:
                 part_offset = part.slope * breakdown.offset
                 offset += np.where(applies, part_offset, 0.0)

@@ -27,7 +27,8 @@ def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.D
     labels = _labels_by_rank(topic)
     is_unjudged = np.zeros(len(topic), dtype=np.bool_)
     if labels:  # the measure reads an aspect
-        is_unjudged = np.all([np.isnan(label) for label in labels.values()], axis=0)
+        lacks_label = [np.isnan(label) for label in labels.values()]
+        is_unjudged = np.all(lacks_label, axis=0)
     numbers = dict(labels)  # the columns of numbers, with one value per rank
     _add_details(numbers, topic, parts, is_unjudged)
     _add_amounts(numbers, topic, parts)
@@ -79,7 +80,8 @@ def _rows_of_ranks_and_rest(
     for name, values in numbers.items():
         # Columns such as labels have no amounts.
         rest_values = [amounts.get(name, np.nan) for amounts in rest.values()]
-        columns[name] = np.append(values[:n_rows], rest_values)
+        rank_values = values[:n_rows]
+        columns[name] = np.append(rank_values, rest_values)
     return pd.DataFrame(columns)
 
 
@@ -128,7 +130,8 @@ def _rest(parts: Sequence[TopicPart], n_rows: int) -> dict[str, dict[str, float]
             # Another part combines the ranks without a row, so those of this part are summed.
             text = _text_of_further_ranks(parts, n_rows)
             further = part.contribution[n_rows:]
-            amounts[text] = amounts.get(text, 0.0) + float(further.sum())
+            earlier = amounts.get(text, 0.0)
+            amounts[text] = earlier + float(further.sum())
         # Amounts with the same description are in one row: their sum, and that of each part.
         for text, amount in amounts.items():
             if text not in result:
@@ -256,7 +259,8 @@ def aspects_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame:
             weight = float(term.weight[topic.query])
             rows.append((term.name, value, weight, np.nan))
     else:
-        aspects = [view.name for view in topic.measure.views(topic.judgments)]
+        views = topic.measure.views(topic.judgments)
+        aspects = [view.name for view in views]
         for part in parts:
             # The measure as one part is named after all of its aspects.
             name = part.name or ", ".join(aspects)
@@ -310,8 +314,10 @@ def _ranking_notes(topic: Topic, ranks: pd.DataFrame) -> Iterator[str]:
     if not len(topic):
         yield "The run retrieves nothing for the topic: an empty ranking."
     is_below = ranks["note"].str.contains("below the cutoff")
-    counting = ranks[~is_below & ranks["rank"].notna()]
-    n_unjudged = int(counting["note"].str.contains("unjudged").sum())
+    is_rank = ranks["rank"].notna()
+    counting = ranks[is_rank & ~is_below]
+    is_unjudged = counting["note"].str.contains("unjudged")
+    n_unjudged = int(is_unjudged.sum())
     if n_unjudged:
         documents = number_of(len(counting), "document")
         yield f"{n_unjudged} of the first {documents} {_is_or_are(n_unjudged)} unjudged."
@@ -348,7 +354,8 @@ def _aspect_notes(topic: Topic, parts: Sequence[TopicPart], aspects: pd.DataFram
     is_limited_by_aspects = stated.never_falls_with_terms and not stated.is_weighted_sum
     if len(weighted) < 2 or not is_limited_by_aspects:
         return
-    zero = weighted.loc[weighted["value"] == 0, "aspect"].tolist()
+    is_zero = weighted["value"] == 0
+    zero = weighted.loc[is_zero, "aspect"].tolist()
     if zero and topic.value == 0:
         yield f"{measure.NAME} is 0 because {join_names(zero)} {_is_or_are(len(zero))} 0."
     elif zero:

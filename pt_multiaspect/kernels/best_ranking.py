@@ -106,11 +106,15 @@ def _ranks_by_assignment(
         candidates = candidates[is_kept]
 
     # The candidates of a query are adjacent, from its bound to that of the next query.
-    bounds = np.searchsorted(query[candidates], np.arange(n_queries + 1))
+    query_of_candidate = query[candidates]
+    bounds = np.searchsorted(query_of_candidate, np.arange(n_queries + 1))
     for index in range(n_queries):
-        documents = candidates[bounds[index] : bounds[index + 1]]
+        start = bounds[index]
+        end = bounds[index + 1]
+        documents = candidates[start:end]
         ranking = _rank_documents(linear, gains, others, index, documents)
-        ranks[ranking] = np.arange(1, len(ranking) + 1)
+        n_ranked = len(ranking)
+        ranks[ranking] = np.arange(1, n_ranked + 1)
     return ranks
 
 
@@ -135,7 +139,8 @@ def _rank_documents(
     discounts = _discounts(linear, index, ranks)  # (n_linear, n_ranks)
     worth = gains[:, required].T @ discounts
     for measure, weight in others:
-        worth += weight[index] * measure.worth(index, required, ranks)
+        worth_for_measure = measure.worth(index, required, ranks)
+        worth += weight[index] * worth_for_measure
 
     # Each rank gets one document: the result is pairs of their indices.
     document_index, rank_index = linear_sum_assignment(worth, maximize=True)

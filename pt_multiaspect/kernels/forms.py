@@ -44,7 +44,8 @@ class Log2:
 
     def __call__(self, rank: Ints) -> Floats:
         """Return the discount at each rank."""
-        return np.asarray(1.0 / np.log2(rank + 1.0), dtype=np.float64)
+        divisor = np.log2(rank + 1.0)
+        return np.asarray(1.0 / divisor, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ class Geometric:
 
     def __call__(self, rank: Ints) -> Floats:
         """Return the discount at each rank."""
-        return np.asarray((1.0 - self.p) * self.p ** (rank - 1.0), dtype=np.float64)
+        reaches_rank = self.p ** (rank - 1.0)
+        return np.asarray((1.0 - self.p) * reaches_rank, dtype=np.float64)
 
     def beyond(self, rank: Ints) -> Floats:
         """Return the sum of the discounts at all later ranks."""
@@ -89,7 +91,8 @@ class Power:
 
     def __call__(self, rank: Ints) -> Floats:
         """Return the discount at each rank."""
-        return np.asarray(float(self.base) ** (rank - 1.0), dtype=np.float64)
+        base = float(self.base)
+        return np.asarray(base ** (rank - 1.0), dtype=np.float64)
 
 
 class Additive(ABC):
@@ -146,7 +149,8 @@ class Ideal:
 
     def norm(self, target: Target, gain: Floats | Bools) -> Floats:
         """Return the sum of each query."""
-        return target.best_sum(np.asarray(gain, dtype=np.float64), self.discount, self.depth)
+        numbers = np.asarray(gain, dtype=np.float64)  # masks as 1 and 0
+        return target.best_sum(numbers, self.discount, self.depth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +189,8 @@ class Linear(Additive):
 
     def __post_init__(self) -> None:
         if self.norm is None and self.ideal is not None:
-            object.__setattr__(self, "norm", self.ideal.norm(self.target, self.gain))
+            norm = self.ideal.norm(self.target, self.gain)
+            object.__setattr__(self, "norm", norm)  # the class is frozen
 
     @cached_property
     def normalised_gain(self) -> Floats:
@@ -279,7 +284,8 @@ class Linear(Additive):
         if self.unjudged:
             # Unjudged documents have the row after those of all judged ones.
             gain = np.append(gain, self.unjudged)
-        discounted = gain[hits.row] * self.discount(hits.rank)
+        gain_of_hit = gain[hits.row]
+        discounted = gain_of_hit * self.discount(hits.rank)
         if self.depth is not None:
             is_counted = self.within(hits.rank, hits.query)
             discounted = np.where(is_counted, discounted, 0.0)

@@ -39,7 +39,14 @@ class Hits:
         query = pool_query[row]
         n_ret = np.bincount(query, minlength=n_queries)
         by_rank = np.lexsort((rank, query))
-        return Hits(n_queries, pool_query, query[by_rank], rank[by_rank], row[by_rank], n_ret)
+        return Hits(
+            n_queries,
+            pool_query,
+            query[by_rank],
+            rank[by_rank],
+            row[by_rank],
+            n_ret,
+        )
 
     def top(self, cutoff: int) -> Hits:
         """Return the first `cutoff` ranks of each query."""
@@ -69,11 +76,13 @@ class Hits:
 
         Unjudged ones have row ``n_pool``.
         """
-        query = np.repeat(np.arange(self.n_queries), self.n_ret)
+        all_queries = np.arange(self.n_queries)
+        query = np.repeat(all_queries, self.n_ret)
         n_ret_before = np.cumsum(self.n_ret) - self.n_ret  # of the queries before each one
-        rank = np.arange(1, len(query) + 1) - n_ret_before[query]
+        n_retrieved = len(query)
+        rank = np.arange(1, n_retrieved + 1) - n_ret_before[query]
         n_pool = len(self.pool_query)
-        row = np.full(len(query), n_pool, dtype=np.intp)
+        row = np.full(n_retrieved, n_pool, dtype=np.intp)
         row[self.retrieved_index] = self.row
         return Hits(self.n_queries, self.pool_query, query, rank, row, self.n_ret)
 
@@ -217,7 +226,9 @@ def best_rows(query: Ints, values: Floats, n_queries: int, tie: Ints | None = No
     is_maximum = values >= threshold[query]
     maxima = np.flatnonzero(is_maximum)
     if tie is not None:
-        highest_tie_first = np.lexsort((-tie[maxima], query[maxima]))
+        # By query, then by decreasing tie: `lexsort` sorts by its last key first.
+        tie_key = -tie[maxima]
+        highest_tie_first = np.lexsort((tie_key, query[maxima]))
         maxima = maxima[highest_tie_first]
     is_first_of_query = positions(query[maxima]) == 0
     return np.asarray(maxima[is_first_of_query], dtype=np.intp)
@@ -241,7 +252,8 @@ def ideal_sums(
     differ between queries; None stands for all ranks.
     """
     positive = np.flatnonzero(gain > 0)
-    ideal_order = positive[descending(query[positive], gain[positive])]
+    decreasing = descending(query[positive], gain[positive])
+    ideal_order = positive[decreasing]
     query = query[ideal_order]
     gain = gain[ideal_order]
     rank = positions(query) + 1

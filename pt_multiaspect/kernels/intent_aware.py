@@ -37,8 +37,9 @@ def alpha_dcg(hits: Hits, members: Bools, alpha: float, discount: Discount) -> F
     ndarray of float, shape (n_queries,)
     """
     pairs = _subtopic_hits(hits, members)
+    gain_of_pair = (1.0 - alpha) ** pairs.n_above
     subtopic_gain = np.zeros((len(members), len(hits.row)))
-    subtopic_gain[pairs.subtopic, pairs.hit] = (1.0 - alpha) ** pairs.n_above
+    subtopic_gain[pairs.subtopic, pairs.hit] = gain_of_pair
     gain = _sum_subtopics(subtopic_gain)
     return hits.total(gain * discount(hits.rank))
 
@@ -126,7 +127,8 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
         n_above[:, query_of_chosen] += is_member[:, chosen]
         queues.remove_fronts(chosen)
     ranked = np.flatnonzero(rank_of_document)
-    return Hits.of_rows(hits.n_queries, hits.pool_query, ranked, rank_of_document[ranked])
+    ranks = rank_of_document[ranked]
+    return Hits.of_rows(hits.n_queries, hits.pool_query, ranked, ranks)
 
 
 @dataclass
@@ -168,7 +170,8 @@ def _document_queues(query: Ints, members: Bools, tie: Ints) -> _DocumentQueues:
     # Sort by query, then by subtopics, so that a queue is adjacent, then by decreasing tie:
     # `lexsort` sorts by its last key first.
     largest_tie_first = -tie[useful]
-    order = np.lexsort((largest_tie_first, *members[:, useful], query[useful]))
+    subtopics = members[:, useful]
+    order = np.lexsort((largest_tie_first, *subtopics, query[useful]))
     documents = useful[order]
     # A queue begins where a document (a column) differs from the previous one in its query or in a
     # subtopic (the rows). The first one differs from -1, which is no query.

@@ -40,7 +40,9 @@ class Clusters:
     @classmethod
     def independent(cls, n_topics: int) -> Clusters:
         """Return one cluster per topic."""
-        return cls(np.arange(n_topics), np.ones(n_topics, dtype=np.intp))
+        cluster = np.arange(n_topics)
+        sizes = np.ones(n_topics, dtype=np.intp)
+        return cls(cluster, sizes)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -63,7 +65,8 @@ class Clusters:
     @cached_property
     def has_equal_sizes(self) -> bool:
         """Return whether all clusters have the same number of topics."""
-        return bool((self.sizes == self.sizes[0]).all())
+        first_size = self.sizes[0]
+        return bool((self.sizes == first_size).all())
 
     @cached_property
     def freedom(self) -> float:
@@ -129,7 +132,8 @@ class TopicGroups:
     @property
     def first_topics(self) -> Ints:
         """The position of one topic of each group."""
-        return np.array([topics[0] for topics in self.topics], dtype=np.intp)
+        first_topics = [topics[0] for topics in self.topics]
+        return np.array(first_topics, dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +207,8 @@ def _estimate_mean_of_strata(
     # square of a small total. If all values are constant, the total is 0 and gives no shares.
     with np.errstate(divide="ignore", invalid="ignore"):
         share = squared_errors / total[..., None]
-        freedom = 1 / (share**2 / freedoms).sum(axis=-1)
+        sum_of_ratios = (share**2 / freedoms).sum(axis=-1)
+        freedom = 1 / sum_of_ratios
     is_constant = total == 0
     freedom = np.where(is_constant, freedoms.sum(), freedom)
 

@@ -31,7 +31,8 @@ def harmonic(values: Floats, weights: Floats) -> Floats:
     has_reciprocal = is_counted & is_positive
     weighted_reciprocals = np.zeros_like(values)
     np.divide(weights, values, out=weighted_reciprocals, where=has_reciprocal)
-    mean = ratio(weights.sum(axis=0), weighted_reciprocals.sum(axis=0))
+    sum_of_weights = weights.sum(axis=0)
+    mean = ratio(sum_of_weights, weighted_reciprocals.sum(axis=0))
     mean = np.where(_has_positive_mean(is_counted, is_positive), mean, 0.0)
     return _clip_to_maximum(mean, values, weights)
 

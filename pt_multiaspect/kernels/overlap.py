@@ -71,8 +71,9 @@ def _ideal_ranking(hits: Hits, gain: Floats, p: float) -> _IdealRanking:
 
     positive = np.flatnonzero(gain > 0)
     # Sort by query, then by decreasing gain, then by rank: `lexsort` sorts by its last key first.
-    keys = (rank_of_document[positive], -gain[positive], hits.pool_query[positive])
-    order = np.lexsort(keys)
+    rank_key = rank_of_document[positive]
+    gain_key = -gain[positive]
+    order = np.lexsort((rank_key, gain_key, hits.pool_query[positive]))
     documents = positive[order]
     query = hits.pool_query[documents]
     ideal_rank = positions(query) + 1

@@ -40,7 +40,8 @@ def is_on_front(points: Floats) -> Bools:
     is_non_dominated = np.ones(n_candidates, dtype=np.bool_)
     for start in range(0, n_candidates, block_size):
         block = slice(start, start + block_size)
-        is_non_dominated[block] = ~_is_dominated(candidates[block], candidates, tolerances)
+        is_dominated = _is_dominated(candidates[block], candidates, tolerances)
+        is_non_dominated[block] = ~is_dominated
     result = np.zeros(len(points), dtype=np.bool_)
     result[is_candidate] = is_non_dominated
     return result

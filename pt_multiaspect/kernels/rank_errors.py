@@ -131,7 +131,9 @@ def nlre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[f
 
 def _pair_divisors(hits: Hits) -> Floats:
     """Return the divisor log2(1 + i) of the pair (i, i + 1) whose lower document is each hit."""
-    return np.asarray(np.log2(np.maximum(hits.rank, 2)), dtype=np.float64)
+    # A hit at rank 1 is in no pair; its divisor, 1, is not used.
+    lower_rank = np.maximum(hits.rank, 2)
+    return np.asarray(np.log2(lower_rank), dtype=np.float64)
 
 
 def _breakdown(hits: Hits, contribution: Floats, swap_cost: Floats, how: str = STATED) -> Breakdown:

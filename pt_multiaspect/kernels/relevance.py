@@ -66,7 +66,9 @@ def stopping_chance(hits: Hits, stop: Floats) -> Floats:
 
 def stop_probability(gain: Floats, top: float) -> Floats:
     """Return (2^gain - 1) / 2^top, without overflow."""
-    return np.asarray(np.exp2(gain - top) - np.exp2(-top), dtype=np.float64)
+    # (2^gain - 1) / 2^top = 2^(gain - top) - 2^-top
+    scaled_power = np.exp2(gain - top)
+    return np.asarray(scaled_power - np.exp2(-top), dtype=np.float64)
 
 
 def discounted_by_lack(hits: Hits, target: Target) -> Floats:
@@ -204,7 +206,8 @@ def _levels(
 
 def _queries_of_levels(level: Ints, hits: Hits) -> Ints:
     """Return the query of each level of retrieved documents, given the level of each document."""
-    query_of_document = np.repeat(np.arange(hits.n_queries), hits.n_ret)
+    all_queries = np.arange(hits.n_queries)
+    query_of_document = np.repeat(all_queries, hits.n_ret)
     # Levels are numbered from 0, so the first document begins one if -1 is put before it.
     begins_level = np.diff(level, prepend=-1) > 0
     return query_of_document[begins_level]

@@ -22,4 +22,5 @@ def remove_rounding_errors(differences: Floats, largest: Floats) -> Floats:
         The largest absolute value of both runs, in a shape that broadcasts to that of the
         differences.
     """
-    return np.where(np.abs(differences) <= TOLERANCE * largest, 0.0, differences)
+    is_rounding_error = np.abs(differences) <= TOLERANCE * largest
+    return np.where(is_rounding_error, 0.0, differences)

@@ -16,7 +16,8 @@ def _reduce_gain(gain: Floats, cumulated: Floats, overlap: float) -> Floats:
     The base of the logarithm is `overlap`.
     """
     # A cumulated gain below 1 has a negative logarithm, which reduces no gain: as that of 1, 0.
-    covered = np.log(np.maximum(cumulated, 1.0)) / np.log(overlap)
+    logarithm = np.log(np.maximum(cumulated, 1.0))
+    covered = logarithm / np.log(overlap)
     # Gains are never raised.
     divisor = np.maximum(covered, 1.0)
     return np.asarray(gain / divisor, dtype=np.float64)
@@ -44,7 +45,8 @@ def utility(hits: Hits, themes: Floats, usability: Floats, overlap: float) -> Fl
     reduced_gain = _reduced_gains(hits, gain, overlap)
     # The themes are added one after the other, so that rounding does not depend on the shape.
     sum_of_gains = reduce(np.add, reduced_gain)
-    return np.asarray(usability[hits.row] * sum_of_gains, dtype=np.float64)
+    usability_of_hit = usability[hits.row]
+    return np.asarray(usability_of_hit * sum_of_gains, dtype=np.float64)
 
 
 def _reduced_gains(hits: Hits, gain: Floats, overlap: float) -> Floats:
@@ -108,7 +110,8 @@ def greedy_utility(
             break
         # The utility that each candidate would add at this rank.
         query = hits.pool_query[candidate]
-        reduced_gain = _reduce_gain(themes[:, candidate], cumulated[:, query], overlap)
+        gain = themes[:, candidate]  # (n_themes, n_candidates)
+        reduced_gain = _reduce_gain(gain, cumulated[:, query], overlap)
         sum_of_gains = reduce(np.add, reduced_gain)  # over the themes
         added_utility = usability[candidate] * sum_of_gains
         # Rank the best candidate of each query; the first one in case of ties.
@@ -138,7 +141,8 @@ def _document_types(hits: Hits, themes: Floats, usability: Floats) -> tuple[Ints
     # Negative keys give a decreasing order.
     theme_keys = -themes[::-1, useful]
     usability_key = -usability[useful]
-    order = np.lexsort((*theme_keys, usability_key, hits.pool_query[useful]))
+    query_key = hits.pool_query[useful]
+    order = np.lexsort((*theme_keys, usability_key, query_key))
     documents = useful[order]
     # Now the documents of a type are adjacent. A type begins where a document (a column) differs
     # from the previous one in any property (a row): the first one differs from -1, which none has.

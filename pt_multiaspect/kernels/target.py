@@ -101,7 +101,8 @@ class Target(Memo):
         """
         # (2^g - 1) · 2^-max = 2^(g - max) - 2^-max
         highest = self.highest[self.query]
-        scaled = np.exp2(self.gain - highest) - np.exp2(-highest)
+        scaled_powers = np.exp2(self.gain - highest)
+        scaled = scaled_powers - np.exp2(-highest)
         return self.with_gain(scaled)
 
     @property

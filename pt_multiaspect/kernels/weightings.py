@@ -72,7 +72,8 @@ def positive_fraction(differences: Floats) -> Floats:
             # Without both signs, the fraction is 1 or 0, as that of the last difference alone.
             has_both_signs = (low < 0) & (high > 0)
             fraction = is_positive[..., last].copy()
-            np.divide(numerator, high - low, out=fraction, where=has_both_signs)
+            denominator = high - low
+            np.divide(numerator, denominator, out=fraction, where=has_both_signs)
             longer_fractions.append(fraction)
         fractions = longer_fractions
     # Rounding may exceed 1.
@@ -136,7 +137,8 @@ def nearest_reversal(
     support_of_receiver = supports[row, receiver][:, None]
     # By how much the sum decreases per unit of weight that an aspect gives to the receiver.
     decrease_per_weight = supports - support_of_receiver
-    given = _given_weights(supports, decrease_per_weight, weights - least, np.abs(total))
+    may_give = weights - least
+    given = _given_weights(supports, decrease_per_weight, may_give, np.abs(total))
     result = weights - given
     result[row, receiver] += given.sum(axis=1)
     # The sum is lowest at a corner of the weightings. If it is not negative there, the sign never
@@ -178,7 +180,8 @@ def _given_weights(
     # What is left of the sum after all earlier aspects have given what they may.
     ordered_decrease = ordered_may_give * ordered_per_weight
     decrease_before = np.cumsum(ordered_decrease, axis=1) - ordered_decrease
-    ordered_left = np.maximum(total[:, None] - decrease_before, 0.0)
+    left = total[:, None] - decrease_before
+    ordered_left = np.maximum(left, 0.0)
     # The weight that decreases the rest to 0; none of the receiver, which decreases nothing.
     ordered_needed = np.zeros_like(ordered_per_weight)
     decreases = ordered_per_weight > 0
@@ -222,7 +225,8 @@ def reversing_weight(
     # w = others / (others - d), which is in [0, 1] if the signs of d and others differ.
     result: Floats = np.full(differences.shape, np.nan)
     has_both_signs = others * differences < 0
-    np.divide(others, others - differences, out=result, where=has_both_signs)
+    denominator = others - differences
+    np.divide(others, denominator, out=result, where=has_both_signs)
 
     # On the way to this weight, up or down, the weight may reach a limit first, at which another
     # aspect, or this one, has its least weight. The sign must have reversed there.

@@ -292,7 +292,8 @@ class Order(Named, TupleOrder):
 
     def _refuse_negative_weights(self) -> None:
         """Raise an error that lists the tuples with negative weights, if there are any."""
-        negative = [labels for labels, weight in self.to_dict().items() if weight < 0]
+        weight_of_labels = self.to_dict()
+        negative = [labels for labels, weight in weight_of_labels.items() if weight < 0]
         if negative:
             raise MultiAspectError(
                 "weights must be non-negative, got negative weights for "

@@ -175,7 +175,8 @@ def distance_table(
     # All combinations of gaps, in the order of the elements of the table.
     gaps_by_aspect = [np.array(aspect_gaps, dtype=np.float64) for aspect_gaps in gaps]
     grid = np.meshgrid(*gaps_by_aspect, indexing="ij")
-    gaps_of_tuples = np.stack(list(map(np.ravel, grid)), axis=1)  # (n_tuples, n_aspects)
+    columns = list(map(np.ravel, grid))
+    gaps_of_tuples = np.stack(columns, axis=1)  # (n_tuples, n_aspects)
     distances = _compute_distances(function, name, gaps_of_tuples)
     table = distances.reshape(n_grades)
     for aspect, aspect_name in enumerate(names):
@@ -190,7 +191,8 @@ def _refuse_decrease(
     # The changes from each grade of the aspect to the next higher one, which has a smaller gap, so
     # that the distance must not increase.
     changes = np.diff(table, axis=aspect)
-    increases = np.argwhere(changes > TOLERANCE * table.max())
+    tolerance = TOLERANCE * table.max()
+    increases = np.argwhere(changes > tolerance)
     if len(increases) == 0:
         return
     # The positions, in the rows of gaps, of the first tuple and of that with the next higher grade.
