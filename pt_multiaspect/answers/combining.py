@@ -31,7 +31,7 @@ from ._answer_tables import ROUNDING, answer_title
 
 
 def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
-    """Combine several criteria of each answer to one value, by the means of CAM, MM, WHAM and GAM, or by TOMA.
+    """Combine the criteria of each answer to one value, by CAM, MM, WHAM, GAM or TOMA.
 
     In rankings of a single document, measures that are divided by an ideal compare answers with
     those of other systems, or are 1 if no other answer is judged. Here, the values of the criteria

@@ -437,7 +437,7 @@ def _combine_labels(
 
 
 def rubric_scores(questions: Any) -> pd.DataFrame:
-    """Score answers by weighted questions: the fraction of the total weight whose questions an answer meets.
+    """Score answers by weighted questions: the fraction of the weight of those that are met.
 
     Parameters
     ----------

@@ -150,28 +150,37 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
         )
     answers = answer_keys(frame, _NUGGETS)  # the run and the topic of each answer
     nuggets = _nuggets_of_answers(frame, answers)
-    # Arrays of one number per nugget of all answers.
-    answer = np.array([nugget.answer for nugget in nuggets], dtype=np.intp)
-    importances = [nugget.importance for nugget in nuggets]
-    assigned_labels = [nugget.assignment for nugget in nuggets]
-    strict_support = _numbers_of_labels(assigned_labels, _STRICT_SUPPORT)
-    support = _numbers_of_labels(assigned_labels, _SUPPORT)
-    weights_of_scores = {
-        "vital": _numbers_of_labels(importances, _VITAL_WEIGHTS),
-        "weighted": _numbers_of_labels(importances, _GRADED_WEIGHTS),
-        "all": np.ones(len(nuggets)),
-    }
-    scores = {}
-    for kind, weights in weights_of_scores.items():
-        strict_scores = weighted_means(answer, strict_support, weights, len(answers))
-        scores[f"strict_{kind}_score"] = strict_scores
-        scores[f"{kind}_score"] = weighted_means(answer, support, weights, len(answers))
+    scores = _scores_of_nuggets(nuggets, len(answers))
     result = score_frame(answers, scores, _NUGGETS)
     notes = _nugget_notes(answers, nuggets)
     if notes:
         warning = "; ".join(notes)
         warn_once(f"{_NUGGETS}: {warning}")
     return result
+
+
+def _scores_of_nuggets(nuggets: Sequence[_Nugget], n_answers: int) -> dict[str, Floats]:
+    """Return six scores by name, each an array of one value per answer.
+
+    They are weighted means of the support of the nuggets, by three weights and two supports.
+    """
+    # Arrays of one number per nugget of all answers.
+    answer = np.array([nugget.answer for nugget in nuggets], dtype=np.intp)
+    importances = [nugget.importance for nugget in nuggets]
+    assignments = [nugget.assignment for nugget in nuggets]
+    strict_support = _numbers_of_labels(assignments, _STRICT_SUPPORT)
+    support = _numbers_of_labels(assignments, _SUPPORT)
+    weights_by_kind = {
+        "vital": _numbers_of_labels(importances, _VITAL_WEIGHTS),
+        "weighted": _numbers_of_labels(importances, _GRADED_WEIGHTS),
+        "all": np.ones(len(nuggets)),
+    }
+    scores = {}
+    for kind, weights in weights_by_kind.items():
+        strict_scores = weighted_means(answer, strict_support, weights, n_answers)
+        scores[f"strict_{kind}_score"] = strict_scores
+        scores[f"{kind}_score"] = weighted_means(answer, support, weights, n_answers)
+    return scores
 
 
 def _nuggets_of_answers(frame: pd.DataFrame, answers: pd.DataFrame) -> list[_Nugget]:
@@ -214,7 +223,7 @@ def _numbers_of_labels(labels: list[str], number_of_label: Mapping[str, float]) 
 
 
 def _read_nuggets(nuggets: object, answer: int, where: str) -> Iterator[_Nugget]:
-    """Yield the nuggets of an answer, which is given by its position; `where` names it in errors."""
+    """Yield the nuggets of the answer at a position; `where` names it in errors."""
     is_sequence = isinstance(nuggets, Iterable) and not isinstance(nuggets, str | bytes | Mapping)
     if not is_sequence:
         remedy = ""
@@ -304,7 +313,8 @@ def argue_scores(scores: Any) -> pd.DataFrame:
     >>> import pt_multiaspect as ma
     >>> counts = {
     ...     "correctly_cited_sentences": 4, "sentences_with_citations_or_requiring_citations": 5,
-    ...     "correct_nuggets": 6, "nuggets": 12, "correct_nuggets_weighted": 8, "nuggets_weighted": 16,
+    ...     "correct_nuggets": 6, "nuggets": 12,
+    ...     "correct_nuggets_weighted": 8, "nuggets_weighted": 16,
     ... }
     >>> rows = [("mine", "300", metric, value) for metric, value in counts.items()]
     >>> report = pd.DataFrame(rows, columns=["run_id", "request_id", "metric", "value"])

@@ -24,12 +24,12 @@ from .evaluate import (
     CONFIDENCE,
     HUMAN_EXCLUDES,
     aggregate_topics,
-    check_clusters_apply,
     check_interval,
     estimates_sheet,
     means_sheet,
     per_query_sheet,
     read_margin,
+    refuse_unused_clusters,
 )
 from .messages import tell
 from .options import file_option, measure_option, option, output, refuse_together, refuse_without
@@ -59,7 +59,8 @@ from .verb import Inputs, verb
     file_option(
         "--human",
         multiple=True,
-        help="The same answers to at least 4 topics, drawn at random, judged by people, if a model has judged "
+        help="The same answers to at least 4 topics, drawn at random, judged by people, if a "
+        "model has judged "
         "JUDGED: show prediction-powered estimates. May be repeated.",
     ),
     options.UNJUDGED,
@@ -76,7 +77,8 @@ from .verb import Inputs, verb
     option(
         "--agreement",
         is_flag=True,
-        help="Show how far the judges agree instead: Krippendorff's α of each criterion, with 95 % intervals.",
+        help="Show how far the judges agree instead: Krippendorff's α of each criterion, with 95 "
+        "% intervals.",
     ),
     option(
         "--title", metavar="TEXT", help="The title of a report. Default: Evaluation of answers."
@@ -114,18 +116,20 @@ def answers(
     'pt-multiaspect describe --answers JUDGED --write-aspects FILE' proposes scales.
     """
     groups_file = inputs.values["by"]
+    has_human = bool(inputs.values["human"])
     check_interval(interval, baseline)
     _check_macro_and_margin(macro, groups_file, margin, baseline)
+    # The options by what they apply to, and whether each is given.
+    of_tests = {"--baseline": baseline is not None}
     of_means = {
         f"--interval {interval}": interval != "none",
         "--by": groups_file is not None,
         "--margin": bool(margin),
     }
-    of_tests = {"--baseline": baseline is not None}
     if agreement:
         of_scores = {
             "-m": bool(combined),
-            "--human": bool(inputs.values["human"]),
+            "--human": has_human,
             "-q": perquery,
             **of_means,
             **of_tests,
@@ -142,12 +146,10 @@ def answers(
     )
     if baseline is not None:
         baseline = pick_baseline(baseline, values["name"].unique().tolist())
+    # The output is a report or one of three tables: estimates, values of topics, or means.
     if inputs.format == "html":
         _refuse_in_reports(perquery, margin)
-        reporting.report(
-            values, aspects=aspects, human=human, baseline=baseline, **structure.options,
-            title=title or "Evaluation of answers", answers=frame, path=inputs.values["output"],
-        )  # fmt: skip
+        _write_report(inputs, frame, values, human, aspects, baseline, structure, title)
         return None
     if human is not None:
         refuse_together({"-q": perquery, **of_means}, {"--human": True}, HUMAN_EXCLUDES)
@@ -155,7 +157,7 @@ def answers(
     without_values = {**of_tests, "--cluster": cluster is not None, **of_means}
     refuse_together(without_values, {"-q": perquery}, "{} applies to means: omit it, or {}")
     if interval != "mean" and baseline is None:
-        check_clusters_apply(structure.clusters)
+        refuse_unused_clusters(structure.clusters)
     means = aggregate_topics(values, interval, structure)
     if perquery:
         return per_query_sheet(values, means["name"])
@@ -163,6 +165,32 @@ def answers(
         values, means, values["qid"].nunique(), interval=interval, baseline=baseline,
         margin=read_margin(margin), structure=structure, advice=missing_labels, notes=notes,
     )  # fmt: skip
+
+
+def _write_report(
+    inputs: Inputs,
+    answers: pd.DataFrame,
+    values: pd.DataFrame,
+    human: pd.DataFrame | None,
+    aspects: Aspects | None,
+    baseline: str | None,
+    structure: TopicStructure,
+    title: str | None,
+) -> None:
+    """Write the report on the values of judged answers to --output.
+
+    The parameters are those of `pt_multiaspect.report`, as far as they have their names.
+    """
+    reporting.report(
+        values,
+        aspects=aspects,
+        human=human,
+        baseline=baseline,
+        **structure.options,
+        title=title or "Evaluation of answers",
+        answers=answers,
+        path=inputs.values["output"],
+    )
 
 
 def _check_macro_and_margin(
@@ -348,13 +376,15 @@ def _scores(
     """
     parts = _scores_of_products(frame)
     notes: list[str] = []
-    has_criteria = not parts or aspects is not None
+    # Other columns are criteria if there are no such scores, or if their scales are declared.
+    has_criteria = len(parts) == 0 or aspects is not None
     if has_criteria:
         criteria = frame.drop(columns="nuggets", errors="ignore")
         parts.append(from_criteria(criteria, aspects=aspects))
     values = pd.concat(parts, ignore_index=True)
     if has_criteria:
         values, notes = _keep_complete_topics(values, answer_keys(frame, "answers"))
+    # Each part has a record of the measures of its labels, which joining drops.
     recorded_measures: dict[str, Any] = {}
     for part in parts:
         recorded_measures |= part.attrs[RECORD]

@@ -141,23 +141,25 @@ def _topics_sheet(values: pd.DataFrame, first: str, second: str, top: int | None
     for measure, rows in values.groupby("measure", sort=False):
         # One row per topic, one column per run.
         wide = rows.pivot(index="qid", columns="name", values="value")
-        differences = wide[second] - wide[first]
-        wide["difference"] = differences
-        order = (-differences.abs()).sort_values(kind="stable").index
-        wide = wide.loc[order].reset_index()
+        wide["difference"] = wide[second] - wide[first]
+        # Negated, as sorting is ascending; topics with equal differences keep their order.
+        negated_sizes = -wide["difference"].abs()
+        sorted_topics = negated_sizes.sort_values(kind="stable").index
+        wide = wide.loc[sorted_topics].reset_index()
         if top is not None:
             wide = wide.head(top)
         parts.append(wide.assign(measure=measure))
     frame = pd.concat(parts, ignore_index=True)
     frame = frame[["measure", "qid", first, second, "difference"]]
-    frame.columns.name = None
-    return _sheet(frame, frame, first, second)
+    frame.columns.name = None  # the pivot called the columns "name"
+    # Programs and readers get the same columns.
+    return _sheet(frame, shown=frame, first=first, second=second)
 
 
 def _sheet(
     frame: pd.DataFrame, shown: pd.DataFrame, first: str, second: str, notes: Sequence[str] = ()
 ) -> Sheet:
-    """Return the table of a comparison, in whose readable form the head of the differences names the runs.
+    """Return the table of a comparison; readers see the names of the runs above the differences.
 
     Parameters
     ----------

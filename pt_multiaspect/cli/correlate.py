@@ -27,19 +27,22 @@ from .verb import Inputs, verb
         "--method",
         type=click.Choice(METHODS),
         default="kendall",
-        help="Default: kendall. The reference is the measure of the row (relevant for tau_ap and tau_gap).",
+        help="Default: kendall. The reference is the measure of the row (relevant for tau_ap and "
+        "tau_gap).",
     ),
     option(
         "--rank-by",
         type=click.Choice(["mean", "query"]),
         default="mean",
-        help="Rank the systems by their means (default), or per query and average the correlations.",
+        help="Rank the systems by their means (default), or per query and average the "
+        "correlations.",
     ),
     option(
         "--top",
         type=click.IntRange(min=2),
         metavar="N",
-        help="Correlate only the N best runs by the measure of the row, and those tied with the last of them.",
+        help="Correlate only the N best runs by the measure of the row, and those tied with the "
+        "last of them.",
     ),
     option(
         "--ci",

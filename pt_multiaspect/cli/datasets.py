@@ -72,7 +72,8 @@ def _commands_to_try(folder: str, written: _Written) -> str:
     """Return commands that read the files of a collection."""
     files = [f"{aspect}={folder}/{aspect}.qrels" for aspect in written.aspects]
     qrels = " ".join(files)
-    text = f"wrote {folder}; try:\npt-multiaspect describe --qrels {qrels} --aspects {folder}/scales.json"
+    scales = f"{folder}/scales.json"
+    text = f"wrote {folder}; try:\npt-multiaspect describe --qrels {qrels} --aspects {scales}"
     if not written.runs:
         return text
     # ir-measures' nDCG takes labels as gains, which is right only for scales that start at 0.

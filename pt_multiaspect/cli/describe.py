@@ -100,7 +100,7 @@ def _check_options(inputs: Inputs, answers: Sequence[str], unjudged: Sequence[st
 
 
 def _write_scales(result: description.Description, file: str) -> None:
-    """Write the scales that a description proposes to a file, and tell of which aspects there are none."""
+    """Write the scales that a description proposes to a file, and tell which aspects have none."""
     scales = _name_scales(result.proposed, file, result.aspects)
     _refuse_other_content(file, scales)
     scales.to_file(file)
@@ -152,11 +152,12 @@ def _name_scales(scales: Aspects, path: str, aspects: Iterable[str]) -> Aspects:
 def _refuse_other_content(file: str, scales: Aspects) -> None:
     """Raise an error if a file exists and has anything but these scales, such as edited ones."""
     path = Path(file).expanduser()
-    is_new = not path.exists() or path.stat().st_size == 0
-    if is_new:
+    is_new_or_empty = not path.exists() or path.stat().st_size == 0
+    if is_new_or_empty:
         return
     try:
-        # Scales in memory may have the same name.
+        # To read the file creates scales with the name of `scales`, which would warn if they
+        # differ. The error below says so instead.
         with silence_warnings():
             present_scales = Aspects.from_file(path)
     except MultiAspectError:

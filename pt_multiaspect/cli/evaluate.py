@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -87,7 +88,8 @@ CONFIDENCE = 0.95
     option(
         "--format",
         type=click.Choice([*FORMATS, *VALUE_FORMATS]),
-        help=f"The format to print. {', '.join(VALUE_FORMATS)} are lines for other tools: aggregates or, with -q, "
+        help=f"The format to print. {', '.join(VALUE_FORMATS)} are lines for other tools: "
+        "aggregates or, with -q, "
         "topics. Default: table in a terminal, tsv elsewhere.",
     ),
     options.NOTES_BELOW,
@@ -107,6 +109,7 @@ def evaluate(
     notes: str,
 ) -> object:
     """Evaluate TREC run files."""
+    # Options that exclude or require others are refused before runs are read.
     test_options = {
         "--test": test is not None,
         "--correction": correction is not None,
@@ -114,16 +117,16 @@ def evaluate(
     }
     check_interval(interval, baseline)
     _check_options(inputs, perquery, baseline, test_options, interval, judged, sort)
-    has_human = bool(inputs.values["human"])
-    uses_clusters = has_human or interval == "mean" or baseline is not None
-    if not uses_clusters:
-        check_clusters_apply(inputs.clusters)
     margins = read_margin(margin)
+    # Names of runs and measures are checked before the runs are evaluated.
     if baseline is not None:
         baseline = _baseline_of_several(baseline, inputs.runs)
     if sort is not None:
         sort = _column_to_sort_by(sort, inputs)
     values = inputs.evaluate()
+    # The output: estimates from two sets of qrels, lines for other tools, or a table of values of
+    # topics or of means.
+    has_human = bool(inputs.values["human"])
     if has_human:
         human_values = inputs.evaluate(inputs.human)
         return estimates_sheet(human_values, values, baseline, inputs.clusters)
@@ -231,12 +234,17 @@ def check_interval(interval: str, baseline: str | None) -> None:
     refuse_without(options_of_differences, "--baseline RUN", is_given=baseline is not None)
 
 
-def check_clusters_apply(clusters: Mapping[str, str] | None) -> None:
-    """Raise an error for --cluster, as the command has no tests and no intervals."""
+def refuse_unused_clusters(clusters: Mapping[str, str] | None) -> None:
+    """Raise an error for clusters of several topics, as nothing is computed from clusters.
+
+    Only tests and intervals are. `clusters` is the cluster of each topic, None without --cluster.
+    """
     if clusters is None:
         return
+    topics = list(clusters)
     structure = TopicStructure(clusters=clusters)
-    structure.check_clusters_apply(list(clusters), "--baseline RUN or --interval mean")
+    remedy = "--baseline RUN or --interval mean"
+    structure.check_clusters_apply(topics, remedy)
 
 
 def read_margin(texts: Sequence[str]) -> float | dict[str, float] | None:
@@ -286,30 +294,35 @@ def _check_options(
     judged: bool,
     sort: str | None,
 ) -> None:
-    """Raise an error for options that exclude or require others.
+    """Raise an error for options that exclude or require others, or have no effect.
 
     Each group of options is a mapping: the names, and whether each is given.
     """
     has_groups = inputs.by is not None
+    has_human = bool(inputs.values["human"])
+    # Options by what they apply to: values of topics, means, or tests.
     groups = {"--by": has_groups}
-    macro = {"--macro": inputs.values["macro"]}
-    human = {"--human": bool(inputs.values["human"])}
     fractions = {"--judged": judged}
     of_values = {"-q": perquery, f"--format {inputs.format}": inputs.format in VALUE_FORMATS}
     of_means = {f"--interval {interval}": interval != "none", **fractions, **groups}
-    of_tests = {"--baseline": baseline is not None}
+    baseline_option = {"--baseline": baseline is not None}
     clusters = {"--cluster": inputs.values["cluster"] is not None}
-    sorting = {"--sort": sort is not None}
 
-    refuse_without(macro, "--by FILE", is_given=has_groups)
-    without_values = {**of_tests, **of_means, **clusters}
+    refuse_without({"--macro": inputs.values["macro"]}, "--by FILE", is_given=has_groups)
+    # Values of topics exclude means and tests.
+    without_values = {**baseline_option, **of_means, **clusters}
     refuse_together(without_values, of_values, "{} applies to means: omit it, or {}")
     refuse_together(fractions, groups, "{} is over all topics: omit it, or {}")
-    without_human = {**of_values, **of_means, **sorting, **test_options}
-    refuse_together(without_human, human, HUMAN_EXCLUDES)
-    if inputs.values["human"]:
+    # Estimates from human labels have intervals of their own, and no tests.
+    without_human = {**of_values, **of_means, "--sort": sort is not None, **test_options}
+    refuse_together(without_human, {"--human": has_human}, HUMAN_EXCLUDES)
+    if has_human:
         _check_topics_of_estimates(inputs)
     refuse_without(test_options, "--baseline RUN", is_given=baseline is not None)
+    # Clusters affect estimates, intervals and tests.
+    uses_clusters = has_human or interval == "mean" or baseline is not None
+    if not uses_clusters:
+        refuse_unused_clusters(inputs.clusters)
 
 
 def _check_topics_of_estimates(inputs: Inputs) -> None:
@@ -342,7 +355,9 @@ def estimates_sheet(
 
 
 def per_query_sheet(values: pd.DataFrame, names: Iterable[str]) -> Sheet:
-    """Return the values of topics, run by run: one row per value, and a table with one column per measure.
+    """Return the values of topics, run by run.
+
+    Programs get one row per value; the table to be read has one column per measure.
 
     Parameters
     ----------
@@ -351,14 +366,14 @@ def per_query_sheet(values: pd.DataFrame, names: Iterable[str]) -> Sheet:
     names : iterable of str
         The runs, in the order of the rows.
     """
-    frame = _rows_by_run(values, names)
-    frame.attrs = values.attrs
+    long = _rows_by_run(values, names)
+    long.attrs = values.attrs  # the record of the measures
+    # One row per run and topic, one column per measure, in the order of the measures.
     labels = values["measure"].unique().tolist()
-    # One row per run and topic, one column per measure.
     wide = values.pivot(index=["name", "qid"], columns="measure", values="value")
     wide = wide[labels].reset_index()
-    shown = _rows_by_run(wide, names)
-    return Sheet(with_definitions(frame), Sheet.of(shown).table)
+    table = Sheet.of(_rows_by_run(wide, names)).table
+    return Sheet(with_definitions(long), table)
 
 
 def _rows_by_run(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
@@ -437,28 +452,28 @@ def means_sheet(
     comparisons = Comparisons.of(
         values, baseline, structure, test, correction, options.ALPHA, margin
     )
-
-    def table(advice: Sequence[str]) -> Table:
-        without_fractions = means_table(
-            means,
-            values,
-            heads,
-            decimals,
-            interval=interval,
-            level=CONFIDENCE,
-            comparisons=comparisons,
-            n_judged=n_judged,
-            structure=structure,
-            advice=advice,
-            notes=notes,
-        )
-        return _with_fractions(without_fractions, judged)
+    # The table but for its notes about the measures.
+    make_table = partial(
+        means_table,
+        means,
+        values,
+        heads,
+        decimals,
+        interval=interval,
+        level=CONFIDENCE,
+        comparisons=comparisons,
+        n_judged=n_judged,
+        structure=structure,
+        notes=notes,
+    )
+    table = _with_fractions(make_table(advice=advice), judged)
 
     def latex() -> str:
-        return latex_of(table(advice=()), comments=advice)
+        table_without_advice = _with_fractions(make_table(advice=()), judged)
+        return latex_of(table_without_advice, comments=advice)
 
     columns = _columns_for_programs(means, measures, structure, interval, comparisons, judged)
-    return Sheet(pd.DataFrame(columns), table(advice), latex)
+    return Sheet(pd.DataFrame(columns), table, latex)
 
 
 def _columns_for_programs(
@@ -527,14 +542,15 @@ def _test_columns(
     comparisons : Comparisons
         The tests against the baseline.
     label : str
-        The measure.
+        The measure, which is the first word of each name: ``AP p-value``.
     rows : Index
         The rows of the table: names of runs, or groups of topics and names.
     averaged : bool
         Whether values are averaged, so that there are a difference and its interval.
     """
-    of_all_measures = comparisons.tests
-    tests = of_all_measures[of_all_measures["measure"] == label]
+    is_of_measure = comparisons.tests["measure"] == label
+    tests = comparisons.tests[is_of_measure]
+    # In the order of the rows; the row of the baseline, which has no test, is empty.
     tests = tests.set_index(list(rows.names)).reindex(rows)
     # Tukey's test itself corrects for all pairs.
     has_corrected = comparisons.correction is not None and comparisons.test != "tukey"
@@ -545,11 +561,13 @@ def _test_columns(
         columns["difference high"] = tests["high"]
     columns["+"] = tests["wins"].astype("Int64")
     columns["-"] = tests["losses"].astype("Int64")
+    # The achieved significance level (asl) is not corrected for several runs, p is.
     columns["p-value"] = tests["asl"]
     if has_corrected:
         columns["p-value corrected"] = tests["p"]
-    # The row of the baseline has no verdict.
-    columns["reject"] = tests["verdict"].fillna("") != ""
+    # The verdict of a difference that is not significant is empty.
+    verdicts = tests["verdict"].fillna("")
+    columns["reject"] = verdicts != ""
     for head, column in _OF_MARGIN.items():
         if column in tests:
             columns[head] = tests[column]

@@ -49,7 +49,7 @@ _COLUMNS = ("name", "qid", "measure")
 def read_all_qrels(
     items: Sequence[str], option: str = "--qrels", *, check: bool = True
 ) -> pd.DataFrame:
-    """Read the qrels given as ``ASPECT=FILE`` per aspect, as ``ASPECT,ASPECT=FILE``, or as a file of relevance.
+    """Read the qrels of ``ASPECT=FILE`` per aspect, ``ASPECT,ASPECT=FILE``, or ``FILE``.
 
     With `check`, the files of the aspects must judge the same pairs, as in `read_qrels`.
     """
@@ -70,17 +70,23 @@ def read_all_qrels(
 
 
 def _read_single_file(item: str, option: str) -> pd.DataFrame | None:
-    """Return the qrels of ``FILE`` or ``ASPECT,ASPECT=FILE``; None for ``ASPECT=FILE``."""
+    """Return the qrels of ``FILE`` or ``ASPECT,ASPECT=FILE``; None for ``ASPECT=FILE``.
+
+    The caller reads the latter, with the files of the other aspects.
+    """
+    # The name of a file may contain "=", too.
     aspects, equals_sign, path = item.partition("=")
     is_file = os.path.exists(item) or not equals_sign
     if is_file:
-        return read_qrels(_source(item, item, option))
+        source = _source(path=item, item=item, option=option)
+        return read_qrels(source)
     has_several_aspects = "," in aspects
     if not has_several_aspects or not path:
         return None
     with errors_of(option):
         names = decode(aspects).split(",")
-        return read_qrels(_source(path, item, option), aspects=names)
+        source = _source(path, item, option)
+        return read_qrels(source, aspects=names)
 
 
 def _files_by_aspect(items: Sequence[str], option: str) -> dict[str, str]:
@@ -116,7 +122,7 @@ def _aspect_and_path(item: str, option: str) -> tuple[str, str]:
 
 
 def _source(path: str, item: str, option: str) -> Any:
-    """Return what to read: the path, after checking that the file exists, or standard input for ``-``.
+    """Return what to read: the path of a file that exists, or standard input for ``-``.
 
     Parameters
     ----------
@@ -144,7 +150,10 @@ def _source(path: str, item: str, option: str) -> Any:
 
 
 def with_correctness(qrels: pd.DataFrame, stances: str | None, suite: str | None) -> pd.DataFrame:
-    """Return the qrels of a TREC Health Misinformation track with correctness instead of codes of answers.
+    """Return the qrels of a TREC Health Misinformation track with correctness instead of codes.
+
+    Codes are those of the answer that a document gives. Whether it is correct follows from the
+    stance of the topic. Without `stances`, the qrels are returned as they are.
 
     Parameters
     ----------
@@ -161,16 +170,16 @@ def with_correctness(qrels: pd.DataFrame, stances: str | None, suite: str | None
         If the suite evaluates correctness, but neither it nor the stances are given, or both are.
     """
     track = _track_of_suite(suite)
+    # The column of the codes, and the answer that each code means.
+    code_column, answer_of_code = TRACK_ANSWERS[track or 2021]
     has_correctness = "correctness" in qrels.columns
-    answer_column, meanings = TRACK_ANSWERS[track or 2021]
     if stances is None:
-        suite_needs_correctness = track is not None and not has_correctness
-        has_codes_of_answers = answer_column in qrels.columns
-        if suite_needs_correctness and has_codes_of_answers:
-            answers = sorted(answer for answer in meanings.values() if answer is not None)
+        has_codes_only = code_column in qrels.columns and not has_correctness
+        if track is not None and has_codes_only:
+            answers = sorted(answer for answer in answer_of_code.values() if answer is not None)
             expected = " or ".join(answers)
             raise MultiAspectError(
-                f"--suite {suite} evaluates correctness, but the qrels have {answer_column}, whose "
+                f"--suite {suite} evaluates correctness, but the qrels have {code_column}, whose "
                 "meaning depends on the "
                 f"topic: add --stances FILE, with a query id and {expected} per line"
             )
@@ -182,8 +191,8 @@ def with_correctness(qrels: pd.DataFrame, stances: str | None, suite: str | None
     stance_by_topic = _read_stances(stances)
     with errors_of("--stances"):
         labels = correctness(qrels, stance_by_topic, track or 2021)
-    named = qrels.rename(columns={answer_column: "correctness"})
-    return named.assign(correctness=labels)
+    renamed = qrels.rename(columns={code_column: "correctness"})
+    return renamed.assign(correctness=labels)
 
 
 def _track_of_suite(suite: str | None) -> int | None:
@@ -270,7 +279,7 @@ def _paths_and_content(path_by_name: Mapping[str, str]) -> dict[str, object]:
 
 
 def _run_files(items: Sequence[str]) -> Iterator[_RunFile]:
-    """Yield the files of the arguments for runs: files, directories, patterns, or ``NAME=`` one of these."""
+    """Yield the files of runs, given as files, directories, patterns, or ``NAME=`` one of these."""
     for item in items:
         name, path = _name_and_path(item)
         files = _files(path)
@@ -290,7 +299,7 @@ def _run_files(items: Sequence[str]) -> Iterator[_RunFile]:
 
 
 def _record_directory(directory: str, files: Sequence[str]) -> None:
-    """Record in the context of the command that files are those of a directory, for errors about them."""
+    """Record in the context of the command, for errors, that files are those of a directory."""
     context = click.get_current_context(silent=True)
     if context is None:
         return
@@ -336,10 +345,14 @@ def _name_and_path(item: str) -> tuple[str | None, str]:
 
 
 def _files(path: str) -> list[str]:
-    """Return the files of a path, directory or pattern, sorted."""
+    """Return the files of a path, directory or pattern, sorted.
+
+    Raise an error if the argument seems to be a measure.
+    """
     if path == STDIN:
         return [path]
     files = run_files(path)
+    # Only a path that is neither a directory nor a pattern may be missing, and it is the only one.
     is_missing = not os.path.exists(files[0])
     if is_missing and _takes_measures():
         error = explain_argument(path)
@@ -357,7 +370,7 @@ def _takes_measures() -> bool:
 
 
 def read_topic_frame(file: str, qids: Sequence[str]) -> pd.DataFrame:
-    """Return the topics with these query ids, with their texts in the file; '' for those without one.
+    """Return the topics with these query ids and their texts in the file; '' if there is none.
 
     Topics of TREC have numbers such as 051, whose zeros qrels may omit.
     """
@@ -432,18 +445,20 @@ def pick_measures(
         The labels; with what they refer to if it is given for one.
     """
     known = measures_by_label(values)
-    meanings: dict[str, str] = {}
+    meaning_by_label: dict[str, str] = {}  # '' for a label alone
     for text in texts:
         label, meaning = _label_and_meaning(text, known)
-        meanings[label] = meaning
-    if not meanings:
+        meaning_by_label[label] = meaning
+    if not meaning_by_label:
         return None
-    only_labels = not any(meanings.values())
-    if only_labels:
-        return list(meanings)
-    refuse_unknown(meanings, known, "measures of the file", "-m")
+    has_meanings = any(meaning_by_label.values())
+    if not has_meanings:
+        # The functions that get the labels refuse unknown ones.
+        return list(meaning_by_label)
+    refuse_unknown(meaning_by_label, known, "measures of the file", "-m")
+    # A mapping has the measure of every label: one without a meaning has that of the file.
     measures: dict[str, Any] = {}
-    for label, meaning in meanings.items():
+    for label, meaning in meaning_by_label.items():
         if meaning:
             measures[label] = meaning
         elif known[label] is not None:
@@ -456,7 +471,7 @@ def pick_measures(
 
 
 def _label_and_meaning(text: str, known: Mapping[str, object]) -> tuple[str, str]:
-    """Return the two parts of ``LABEL=MEANING``; for a label alone, its spelling in `known` and ''."""
+    """Return the parts of ``LABEL=MEANING``; for a label alone, its spelling in `known` and ''."""
     if text not in known:
         labels = [label for label in known if text.startswith(f"{label}=")]
         if labels:
@@ -526,9 +541,11 @@ def _split_labels(texts: Sequence[str], chosen: Suite) -> tuple[list[str], list[
     """Return the labels of a suite among the texts of measures, and the other texts."""
     labels: list[str] = []
     further_texts: list[str] = []
-    spellings = dict.fromkeys(chosen)
+    # Labels are compared with texts as names of measures, whatever the suite computes by them.
+    unknown_measures = dict.fromkeys(chosen)
     for text in texts:
-        label = find_label(spellings, text)
+        # The label in another spelling of its measure, or the text itself.
+        label = find_label(unknown_measures, text)
         if label in chosen:
             labels.append(label)
         else:
@@ -546,7 +563,7 @@ def _suite(requested: Requested, aspects: Aspects | None) -> Suite:
 
 
 def judged_aspects(qrels: pd.DataFrame) -> list[str]:
-    """Return the aspects of the qrels that `read_all_qrels` returns: the columns after qid and docno."""
+    """Return the aspects of qrels of `read_all_qrels`: the columns after qid and docno."""
     aspects = []
     for column in qrels.columns[2:]:
         if column == "label":

@@ -46,8 +46,8 @@ _KEEP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 def measures(words: tuple[str, ...], suites: bool) -> str:
     """List the measures, or show the help of one.
 
-    Measures of this package are listed with their parameters. NAME may also be the authors, words of
-    the title or the DOI of a paper, whose measures are listed.
+    Measures of this package are listed with their parameters. NAME may also be the authors, words
+    of the title or the DOI of a paper, whose measures are listed.
     """
     name = " ".join(words)
     if suites:
@@ -105,7 +105,8 @@ def _measures_of_source(text: str) -> str:
     if not measures:
         if _DOI.search(text):
             raise MultiAspectError(
-                f"no measure has a paper with the DOI {text}; search by an author or words of the title"
+                f"no measure has a paper with the DOI {text}; search by an author or words of "
+                "the title"
             )
         raise UnknownMeasureError(text)
     paragraphs = [_brief(measure) + _as_in_paper(measure) for measure in measures]

@@ -69,7 +69,7 @@ def explain_mixed_directory(message: str, directories: Mapping[str, str]) -> str
 
 
 def usage_message(error: click.UsageError) -> str:
-    """Return the message of an error in the arguments, which is the same for all versions of Click."""
+    """Return the message of an error in the arguments, the same for all versions of Click."""
     if isinstance(error, click.NoSuchOption):
         return _unknown_option(error)
     if isinstance(error, click.MissingParameter) and error.param is not None:
@@ -123,12 +123,14 @@ def _choices_of(param: click.Parameter | None) -> Sequence[str]:
 
 #: Remedies for missing parameters.
 _REMEDIES = {
-    "qrels": ": give ASPECT=FILE for each aspect, as in --qrels relevance=qrels.txt credibility=qcred.txt",
+    "qrels": ": give ASPECT=FILE for each aspect, as in --qrels relevance=qrels.txt "
+    "credibility=qcred.txt",
     "runs": ": give run files, directories, or patterns in quotes",
     "qid": ": give the id of a query",
     "output": ": give the file to write",
     "kind": ": give the kind of figure",
-    "values_file": ": give a file of values, such as 'pt-multiaspect evaluate -q -o values.csv' writes",
+    "values_file": ": give a file of values, such as 'pt-multiaspect evaluate -q -o values.csv' "
+    "writes",
 }
 
 

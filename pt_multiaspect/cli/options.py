@@ -70,21 +70,26 @@ class Command(click.Command):
         return params["runs"].nargs == any_number
 
     def _check_hyphens(self, args: list[str]) -> None:
-        """Raise an error for ``-measure`` and ``suite:``, which would be read as ``-m easure`` and as a run."""
+        """Raise an error for ``-measure`` and ``suite:`` instead of ``--measure`` and ``--suite``.
+
+        They would be read as ``-m easure`` and as a run.
+        """
         options = {name for param in self.params for name in param.opts}
         for arg in args:
             # What follows is no option.
             if arg == "--":
                 return
+            # -measure or -measure=AP
             name, _, _ = arg.partition("=")
-            lacks_hyphen = name.startswith("-") and f"-{name}" in options
-            if lacks_hyphen:
+            with_two_hyphens = f"-{name}"
+            if name.startswith("-") and with_two_hyphens in options:
                 raise click.NoSuchOption(name)
-            option, colon, value = arg.partition(":")
-            has_colon_for_blank = colon and f"--{option}" in options
-            if has_colon_for_blank and not os.path.exists(arg):
+            # suite: or suite:NAME, unless it is a file
+            bare_name, colon, value = arg.partition(":")
+            is_option = colon and f"--{bare_name}" in options
+            if is_option and not os.path.exists(arg):
                 raise click.UsageError(
-                    f"--{option}: expected a blank, got {arg!r}; write --{option} {value}"
+                    f"--{bare_name}: expected a blank, got {arg!r}; write --{bare_name} {value}"
                 )
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -151,7 +156,7 @@ class OutputFile(click.Path):
 
 
 class OutputDirectory(click.Path):
-    """A directory to write files to, created if it does not exist, and the name of one of these files."""
+    """A directory to write files to, created if it is new, and the name of one of the files."""
 
     def __init__(self, example: str) -> None:
         super().__init__(file_okay=False)
@@ -179,7 +184,10 @@ def _move_measures_after_runs(values: dict[str, Any]) -> None:
 def _check_not_read(
     ctx: click.Context, param: click.Parameter, kind: OutputFile | OutputDirectory
 ) -> None:
-    """Raise an error if the output of `param` is a file that this command reads, now or the next time."""
+    """Raise an error if the output of `param` is a file that the command reads.
+
+    A file is also refused that the same command would read the next time, with its own output.
+    """
     output = str(ctx.params[str(param.name)])
     # The file that is written: of a directory, one of several.
     written = output
@@ -195,16 +203,17 @@ def _check_not_read(
                 raise click.UsageError(
                     f"{option}: {output} is read by this command; write another file", ctx
                 )
-            # The next time, a pattern or directory of runs would include the new file.
-            would_be_read = input_param.name == "runs" and _is_beside(written, files, path)
-            if would_be_read:
-                if written == output:
-                    subject = f"{output} would be read as a run"
-                else:
-                    subject = "the values would be read as runs"
-                raise click.UsageError(
-                    f"{option}: {subject} of {path} the next time; write elsewhere", ctx
-                )
+            # With runs/*.run, a new file runs/values.run would be read when the command is called
+            # again. Only runs may be directories and patterns.
+            if input_param.name != "runs" or not _is_beside(written, files, path):
+                continue
+            if written == output:
+                subject = f"{output} would be read as a run"
+            else:
+                subject = "the values would be read as runs"
+            raise click.UsageError(
+                f"{option}: {subject} of {path} the next time; write elsewhere", ctx
+            )
 
 
 def _long_name(param: click.Parameter) -> str:
@@ -290,20 +299,24 @@ def insert_options(args: list[str]) -> list[str]:
     """
     result: list[str] = []
     option: str | None = None  # whose further values may follow
-    awaits_first_value = False
+    is_first_value = False  # whether the next argument is the first value of the option
     for position, arg in enumerate(args):
         # What follows is no option, and no value of one.
         if arg == "--":
             return [*result, *args[position:]]
         name, equals_sign, _ = arg.partition("=")
-        if awaits_first_value:
-            awaits_first_value = False
+        if is_first_value:
+            # It has its option already.
+            is_first_value = False
         elif name in _IS_FURTHER_VALUE:
+            # -m, or -m=AP, which contains the first value.
             option = name
-            awaits_first_value = not equals_sign
+            is_first_value = not equals_sign
         elif option is not None and _is_value_of(option, arg):
+            # A further value, after the option, which is inserted.
             result.append(option)
         else:
+            # Another option, or a run: no more values of the option follow.
             option = None
         result.append(arg)
     return result
@@ -323,9 +336,10 @@ def looks_like_measure(text: str) -> bool:
         return False
     if _MEASURE_SYNTAX.fullmatch(text):
         return True
-    if measure_with_cutoff(text) is not None:
+    if measure_with_cutoff(text) is not None:  # nDCG10, meant as nDCG@10
         return True
-    return measure_error(text) == ""
+    error = measure_error(text)
+    return error == ""
 
 
 #: What is written like a measure; its name may be unknown.
@@ -355,7 +369,8 @@ def _is_measure(argument: str) -> bool:
     _, _, named_path = argument.partition("=")
     if path_exists(argument) or path_exists(named_path):
         return False
-    return measure_error(argument) == ""
+    error = measure_error(argument)
+    return error == ""
 
 
 def explain_argument(argument: str) -> str:
@@ -493,7 +508,7 @@ def refuse_without(options: Mapping[str, bool], required: str, *, is_given: bool
 
 
 def option(*names: str, **settings: Any) -> click.Option:
-    """Return an option, whose value is text by default. The parameters are those of `click.Option`."""
+    """Return an option with the parameters of `click.Option`; its value is text by default."""
     if not settings.get("is_flag") and "default" not in settings:
         settings = {"type": _Text(), **settings}
     return click.Option(names, **settings)
@@ -526,7 +541,8 @@ def _measures() -> tuple[click.Option, ...]:
         "--suite",
         metavar="NAME",
         shell_complete=_complete_suite,
-        help="The measures of a track or for a paper ('pt-multiaspect measures --suites' lists them); with -m "
+        help="The measures of a track or for a paper ('pt-multiaspect measures --suites' lists "
+        "them); with -m "
         "ALIAS, some of them.",
     )
     return (measures, named_suite)
@@ -549,20 +565,23 @@ CHECK = option(
 )
 HUMAN = _files_by_aspect(
     _HUMAN,
-    help="Human judgments of at least 4 topics, drawn at random, if --qrels are those of a model: show "
+    help="Human judgments of at least 4 topics, drawn at random, if --qrels are those of a "
+    "model: show "
     "prediction-powered estimates.",
 )
 MEASURES, OPTIONAL_MEASURES = _measures(), _measures()
 STANCES = file_option(
     "--stances",
     dir_okay=False,
-    help="The stance or answer of each topic of a TREC Health Misinformation track, which the aspect correctness "
+    help="The stance or answer of each topic of a TREC Health Misinformation track, which the "
+    "aspect correctness "
     "requires: the query id, a blank, and the stance per line.",
 )
 TOPIC_TEXTS = file_option(
     "--topics",
     dir_okay=False,
-    help="The texts of the topics, to show them: the query id, a tab and the text per line, or topics of TREC.",
+    help="The texts of the topics, to show them: the query id, a tab and the text per line, or "
+    "topics of TREC.",
 )
 ASPECTS = file_option(
     "--aspects",
@@ -574,20 +593,23 @@ UNJUDGED = option(
     "--unjudged",
     multiple=True,
     metavar="CODE",
-    help="A label of any criterion that means that there is none, such as N/A or -1. May be repeated.",
+    help="A label of any criterion that means that there is none, such as N/A or -1. May be "
+    "repeated.",
 )
 VALUES = file_option(
     "--values",
     "values_file",
     metavar="[FORMAT=]FILE",
-    help="Values per query instead of qrels and runs: a table that evaluate -q has written, or lines with a FORMAT "
+    help="Values per query instead of qrels and runs: a table that evaluate -q has written, or "
+    "lines with a FORMAT "
     f"({choices(VALUE_FORMATS)}). -m names the measures in it; -m ALIAS=lower says that lower is "
     "better.",
 )
 AVERAGE_OVER = option(
     "--average-over",
     type=click.Choice(TOPICS),
-    help="The topics of means: all judged ones, or those with a positive document. Default: as the suite has it, "
+    help="The topics of means: all judged ones, or those with a positive document. Default: as "
+    "the suite has it, "
     "else judged.",
 )
 #: What commands that evaluate all runs require besides qrels and runs.
@@ -601,7 +623,8 @@ BY = option(
 CLUSTER = option(
     "--cluster",
     metavar="FILE|PATTERN",
-    help="Topics that were drawn together, such as turns of a conversation: a file as for --by, or a regular "
+    help="Topics that were drawn together, such as turns of a conversation: a file as for --by, "
+    "or a regular "
     r"expression of the whole query id with one group, as in '(\d+)_.*'; qid if topics are "
     r"independent.",
 )
@@ -609,24 +632,28 @@ INTERVAL = option(
     "--interval",
     type=click.Choice(INTERVALS),
     default=INTERVALS[0],
-    help="Show 95 % confidence intervals: of the means, or of their differences from --baseline. Default: none.",
+    help="Show 95 % confidence intervals: of the means, or of their differences from --baseline. "
+    "Default: none.",
 )
 NOTES_BELOW = option(
     "--notes",
     type=click.Choice(NOTES),
     default=NOTES[0],
-    help="The notes below a table: on its marks, or full, which also define the measures. Default: short.",
+    help="The notes below a table: on its marks, or full, which also define the measures. "
+    "Default: short.",
 )
 MACRO = option(
     "--macro",
     is_flag=True,
-    help="With --by, also show means over the groups, which count equally, such as several collections.",
+    help="With --by, also show means over the groups, which count equally, such as several "
+    "collections.",
 )
 MARGIN = option(
     "--margin",
     multiple=True,
     metavar="NUMBER",
-    help="The difference from --baseline that is too small to matter, or MEASURE=NUMBER per measure: mark runs "
+    help="The difference from --baseline that is too small to matter, or MEASURE=NUMBER per "
+    "measure: mark runs "
     "that are not worse by as much (‡), and equivalent ones (≈).",
 )
 #: The file of commands that return a table.

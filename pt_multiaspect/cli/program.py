@@ -134,7 +134,10 @@ def _replace_unencodable(error: UnicodeError) -> tuple[str, int]:
 
 
 def _open_closed_streams() -> None:
-    """Open standard streams that are closed, so that files do not get their numbers; output then fails."""
+    """Open closed standard streams, so that files do not get their numbers.
+
+    Output to a closed stream still fails.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         is_closed = getattr(sys, name) is None
         if is_closed:
@@ -146,10 +149,12 @@ def _open_null_stream(number: int, name: str) -> None:
 
     Output to stdout fails, as if the stream was closed; that to stderr is dropped.
     """
+    # A descriptor for reading only makes writing to stdout fail.
     if name == "stderr":
         access = os.O_WRONLY
     else:
         access = os.O_RDONLY
+    # The new descriptor is the lowest free one, not always that of the stream.
     descriptor = os.open(os.devnull, access)
     if descriptor != number and not _is_open(number):
         os.dup2(descriptor, number)

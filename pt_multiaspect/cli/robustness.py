@@ -37,12 +37,14 @@ from .verb import Inputs, verb
         multiple=True,
         metavar="MEASURE",
         shell_complete=complete_measure,
-        help="A variant of the measure. May be repeated. Default: those that differ from it in one choice.",
+        help="A variant of the measure. May be repeated. Default: those that differ from it in "
+        "one choice.",
     ),
     file_option(
         "--judges",
         dir_okay=False,
-        help="Labels of several judges: JSON Lines, CSV or TSV with the columns qid, docno, criterion, value and "
+        help="Labels of several judges: JSON Lines, CSV or TSV with the columns qid, docno, "
+        "criterion, value and "
         "judge.",
     ),
     options.CLUSTER,

@@ -1,4 +1,4 @@
-"""Names of runs that are files: short ones, and those by which the command line knows a baseline."""
+"""Names of runs that are files: short names, and those by which a baseline is given."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _number_of_common_words(words_by_name: list[list[str]]) -> int:
 
 
 def pick_baseline(text: str | None, runs: Iterable[str] | Mapping[str, object]) -> str | None:
-    """Return the name of the run that --baseline gives by its name or its file, with or without extension.
+    """Return the name of the run that --baseline gives, by name or file, with or without extension.
 
     Parameters
     ----------
@@ -128,25 +128,30 @@ def pick_baseline(text: str | None, runs: Iterable[str] | Mapping[str, object]) 
     names = list(runs)
     if text is None or text in names:
         return text
-    # The file of each run by name; a name alone may be a path, too.
-    files = {name: name for name in names}
+    # The file of each run by name. Without a path, the name may be one.
+    file_by_name = {name: name for name in names}
     if isinstance(runs, Mapping):
-        files |= {name: run for name, run in runs.items() if isinstance(run, str)}
-    same_file = [name for name, file in files.items() if _is_same_file(text, file)]
+        for name, run in runs.items():
+            if isinstance(run, str):
+                file_by_name[name] = run
+    same_file = [name for name, file in file_by_name.items() if _is_same_file(text, file)]
     if len(same_file) == 1:
         return same_file[0]
-    # First by the whole name, then without extensions, which other names may share.
-    spellings = {name: {name, *_spellings(file)} for name, file in files.items()}
-    stems = {name: _stems(spellings[name]) for name in names}
-    for known in (spellings, stems):
-        baseline = _only_match(text, known)
-        if baseline is not None:
-            return baseline
+    # The texts that mean each run: its names as a whole are tried first, as names without
+    # extensions may be shared by several runs.
+    whole_names = {name: {name, *_spellings(file)} for name, file in file_by_name.items()}
+    baseline = _only_match(text, whole_names)
+    if baseline is not None:
+        return baseline
+    stems = {name: _stems(whole_names[name]) for name in names}
+    baseline = _only_match(text, stems)
+    if baseline is not None:
+        return baseline
     raise _unknown_baseline(text, stems)
 
 
 def _spellings(file: str) -> set[str]:
-    """Return the names by which the run of a file may be given: of the file, and of the run in it."""
+    """Return the names that may mean the run of a file: that of the file, and that of the run."""
     return {Path(file).name, name_of_file(file)}
 
 
@@ -166,20 +171,24 @@ def _only_match(text: str, known: Mapping[str, set[str]]) -> str | None:
 
 
 def _unknown_baseline(text: str, stems: Mapping[str, set[str]]) -> MultiAspectError:
-    """Return the error for a baseline that is not among the runs, whose stems are given by name."""
+    """Return the error for a baseline that is not among the runs.
+
+    `stems` are the names of each run without extensions, by name of the run.
+    """
     names = list(stems)
-    known = list(names)
+    spellings = list(names)
     for name in names:
-        known += stems[name]
-    # A name in another case is surely meant; of several, the first.
-    by_lower_case: dict[str, str] = {}
-    for spelling in known:
-        by_lower_case.setdefault(spelling.lower(), spelling)
-    name = Path(text).name
-    probable = by_lower_case.get(name.lower(), name)
-    hint = did_you_mean([probable], known)
-    listed = known_names(names, hint)
+        spellings += stems[name]
+    # A name in another case is surely meant, though it may differ in many letters: the hint gets it
+    # as it is spelt; of several, the first.
+    spelling_by_lower_case: dict[str, str] = {}
+    for spelling in spellings:
+        spelling_by_lower_case.setdefault(spelling.lower(), spelling)
+    file_name = Path(text).name
+    probable = spelling_by_lower_case.get(file_name.lower(), file_name)
+    hint = did_you_mean([probable], spellings)  # empty if no spelling is similar
     remedy = hint or "; add it to the runs"
+    listed = known_names(names, hint)
     return MultiAspectError(
         f"--baseline: expected one of the runs ({listed}), got {shown(text)}{remedy}"
     )
@@ -193,7 +202,7 @@ def _is_same_file(text: str, file: str) -> bool:
 
 
 def _stems(names: Iterable[str]) -> set[str]:
-    """Return names without extension; of compressed files such as ``bm25.run.gz``, also without both."""
+    """Return names without extension; for ``bm25.run.gz``, ``bm25.run`` and ``bm25``."""
     stems = set()
     for name in names:
         path = Path(name)

@@ -132,9 +132,13 @@ def choose_format(
 
 
 def _printed_format(formats: Mapping[str, str]) -> str:
-    """Return the format to print: a table if it is one and is printed in a terminal."""
-    is_table = SUFFIXES.items() <= formats.items()
-    if not is_table:
+    """Return the format to print: a table if it is one and is printed in a terminal.
+
+    `formats` are those of the files that the command writes, by suffix.
+    """
+    # A command whose result is a table writes it in all formats of tables, and perhaps in others.
+    writes_tables = SUFFIXES.items() <= formats.items()
+    if not writes_tables:
         return "text"
     if sys.stdout.isatty():
         return "table"

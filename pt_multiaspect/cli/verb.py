@@ -81,8 +81,9 @@ class Inputs:
     @cached_property
     def runs(self) -> dict[str, object]:
         """The runs by name."""
-        qrels = [*self.values["qrels"], *self.values.get("human", ())]
-        return read_runs(self.values["runs"], qrels)
+        # Only one of runs and qrels may be standard input.
+        qrels_items = [*self.values["qrels"], *self.values.get("human", ())]
+        return read_runs(self.values["runs"], qrels_items)
 
     @property
     def given_values(self) -> pd.DataFrame | None:
@@ -143,7 +144,7 @@ class Inputs:
         )
 
     def evaluate(self, qrels: pd.DataFrame | None = None) -> pd.DataFrame:
-        """Return the values of the runs, as a long frame; with --qrels unless other qrels are given."""
+        """Return the values of the runs as a long frame; by default, with the qrels of --qrels."""
         if qrels is None:
             judgments = self.qrels
         else:
@@ -230,7 +231,7 @@ class Incomplete:
 
 
 def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., object]], Command]:
-    """Make a command from a function that returns the output, by its name and with its docstring as the help.
+    """Make a command from a function that returns the output; its docstring is the help.
 
     Parameters
     ----------
@@ -257,14 +258,23 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
         shared_names = [name for name in all_names if name not in own_names]
 
         def callback(**values: Any) -> int:
-            shared = {name: values.pop(name) for name in shared_names}
-            has_answers = bool(values.get("answers"))
-            inputs = _read_inputs(shared, all_params, has_answers=has_answers)
+            """Call the function with the values of all options, and return the exit code."""
+            shared_values = {}
+            own_values = {}
+            for name, value in values.items():
+                if name in shared_names:
+                    shared_values[name] = value
+                else:
+                    own_values[name] = value
+            # The format of the output is a shared option, and known by the inputs. They are also
+            # made for a function without shared options, which has no parameter for them.
+            has_answers = bool(own_values.get("answers"))
+            inputs = _read_inputs(shared_values, all_params, has_answers=has_answers)
             if shared_names:
-                result = function(inputs, **values)
+                result = function(inputs, **own_values)
             else:
-                result = function(**values)
-            return _write_result(result, inputs.format, shared.get("output"))
+                result = function(**own_values)
+            return _write_result(result, inputs.format, shared_values.get("output"))
 
         text = inspect.getdoc(function) or ""
         summary, _, _ = text.partition("\n")
@@ -303,19 +313,23 @@ def _read_inputs(
     Parameters
     ----------
     shared : dict of str to object
-        The values of the shared options. Qrels that are the first argument are moved to --qrels.
+        The values of the shared options by name. Those that the command does not have are missing.
     params : sequence of click.Parameter
         All options and arguments of the command.
     has_answers : bool
         Whether judged answers are given, which take the place of qrels.
     """
     arguments = shared.get("runs", ())
+    # The command has --qrels, which may be given any number of times, and is not.
     lacks_qrels = shared.get("qrels") == ()
-    has_values = shared.get("values_file") or has_answers
-    if lacks_qrels and not has_values:
-        shared |= _qrels_and_runs(arguments, params)
-    format = choose_format(shared.get("format"), shared.get("output"), _output_formats(params))
-    inputs = Inputs(shared, format)
+    has_other_source = has_answers or shared.get("values_file")
+    values = dict(shared)
+    if lacks_qrels and not has_other_source:
+        # Without --qrels, the first argument is the qrels: evaluate qrels.txt bm25.run
+        values |= _qrels_and_runs(arguments, params)
+    format = choose_format(values.get("format"), values.get("output"), _output_formats(params))
+    inputs = Inputs(values, format)
+    # Commands that do without measures have OPTIONAL_MEASURES instead.
     requires_measures = options.MEASURES[0] in params
     if requires_measures and not inputs.requested:
         raise click.UsageError(f"missing measures: {_remedy_for_measures(arguments)}")

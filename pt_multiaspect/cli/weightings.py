@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
+import pandas as pd
 
 from ..analysis import weightings as compute_weightings
 from ..analysis._weighted_values import measures_of_aspects
@@ -60,45 +61,41 @@ def weightings(
     topics on which the first run (or the second) is at least as good on every aspect and better on
     one.
     """
-    values = inputs.given_values
-    # What is weighted: measures of a file of values, several measures, or the aspects of one mean,
-    # which requires the runs and the qrels.
-    mean = None
-    kept: Sequence[str] | Mapping[str, Any] | None = None
-    runs = None
-    qrels = None
-    if values is not None:
-        kept = pick_measures(inputs.requested.texts, values)
-    elif not inputs.requested:
-        raise click.UsageError("missing measures: give -m MEASURE, or --values FILE")
-    elif len(inputs.measures) > 1:
-        values = inputs.evaluate()
-        kept = list(inputs.measures)
-    else:
-        (mean,) = inputs.measures.values()
-        # Other weights of the mean require the values of its base on each aspect.
-        measures = measures_of_aspects(mean, inputs.qrels)
-        inputs.measures = dict(inputs.measures) | measures
-        values = inputs.evaluate()
-        runs = inputs.runs
-        qrels = inputs.qrels
+    values, weighted = _values_to_weight(inputs)
+    runs: Iterable[str]
     if inputs.values["runs"]:
-        names = inputs.runs
+        runs = inputs.runs  # with their files, by which --baseline may give one
     else:
-        names = dict.fromkeys(values["name"])
+        runs = values["name"].unique().tolist()
     result = compute_weightings(
         values,
-        mean,
-        measures=kept,
-        baseline=pick_baseline(baseline, names),
+        baseline=pick_baseline(baseline, runs),
         at_least=_read_weights(at_least),
-        runs=runs,
-        qrels=qrels,
         cluster=cluster,
+        **weighted,
     )
     if inputs.format == "table":
         return result
     return Sheet(result.pairs, result._as_table())
+
+
+def _values_to_weight(inputs: Inputs) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return values per query, and the arguments that tell what of them is weighted.
+
+    That is measures of a file of values, several measures, or the aspects of one mean.
+    """
+    given_values = inputs.given_values
+    if given_values is not None:
+        return given_values, {"measures": pick_measures(inputs.requested.texts, given_values)}
+    if not inputs.requested:
+        raise click.UsageError("missing measures: give -m MEASURE, or --values FILE")
+    if len(inputs.measures) > 1:
+        return inputs.evaluate(), {"measures": list(inputs.measures)}
+    (mean,) = inputs.measures.values()
+    # Other weights of the mean require the values of its base on each aspect.
+    inputs.measures = dict(inputs.measures) | measures_of_aspects(mean, inputs.qrels)
+    weighted = {"measure": mean, "runs": inputs.runs, "qrels": inputs.qrels}
+    return inputs.evaluate(), weighted
 
 
 def _read_weights(texts: Sequence[str]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Model selection and learning to rank with multi-aspect measures: scikit-learn, gradient boosting, PyTerrier.
+"""Model selection and learning to rank with multi-aspect measures.
 
 Names are imported on first use, so importing the package does not import scikit-learn.
 """

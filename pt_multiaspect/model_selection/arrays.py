@@ -46,7 +46,7 @@ def fill_masked(values: object) -> NDArray[Any]:
 
 
 def _has_masked_rows(values: object) -> bool:
-    """Return whether values are a list or a tuple with masked arrays, whose masks NumPy would drop."""
+    """Return whether values are a list or tuple with masked arrays, whose masks NumPy drops."""
     if not isinstance(values, list | tuple):
         return False
     return any(isinstance(row, np.ma.MaskedArray) for row in values)
@@ -124,7 +124,7 @@ def weight_per_query(weights: object, query: Ints, n_queries: int) -> Floats:
 def label_frame(
     y: object, aspects: object = None, measure: Any = None, columns: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Return the labels as a frame with one column per aspect, and the index of y or its column docno.
+    """Return the labels as a frame: one column per aspect, the index of y or its column docno.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def label_frame(
 
 
 def _select_labels(frame: pd.DataFrame, declared: AspectSpec, measure: Any) -> pd.DataFrame:
-    """Return the columns of the declared aspects, or of all; a column of documents becomes the index."""
+    """Return the columns of the declared or all aspects; one of documents becomes the index."""
     document_columns = [name for name in DOCUMENT_COLUMNS if name in frame.columns]
     query_columns = [name for name in QUERY_COLUMNS if name in frame.columns]
     labels = frame.drop(columns=[*query_columns, *document_columns])
@@ -166,7 +166,7 @@ def _select_labels(frame: pd.DataFrame, declared: AspectSpec, measure: Any) -> p
 
 
 def _select_aspects(labels: pd.DataFrame, aspects: list[str]) -> pd.DataFrame:
-    """Return the columns of the aspects, or raise an error if there is no column for one of them."""
+    """Return the columns of the aspects, or raise an error if an aspect has no column."""
     missing = [name for name in aspects if name not in labels.columns]
     if missing:
         raise MultiAspectError(
@@ -268,7 +268,7 @@ def _default_names(y: object, n_columns: int, measure: Any) -> list[str]:
 
 
 def _single_column_name(y: object, measure: Any) -> str:
-    """Return the name of a series of pandas or Polars, else the aspect of the measure, else relevance."""
+    """Return the name of a series, else the aspect of the measure, else relevance."""
     name = getattr(y, "name", None)
     if isinstance(name, str) and name:
         return name

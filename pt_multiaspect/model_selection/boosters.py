@@ -19,8 +19,8 @@ from .metrics import LIBRARIES, LibraryMetric
 
 #: Arguments of their fit methods that are neither rows nor parameters.
 LIBRARY_OPTIONS = (
-    "callbacks", "cat_features", "categorical_feature", "embedding_features", "text_features", "init_model",
-    "xgb_model",
+    "callbacks", "cat_features", "categorical_feature", "embedding_features", "text_features",
+    "init_model", "xgb_model",
 )  # fmt: skip
 
 #: Arguments of their fit methods with predictions that training starts from, one per row.
@@ -81,7 +81,7 @@ def query_parameter(estimator: Any) -> str | None:
 
 
 def boosting_library(estimator: Any) -> str | None:
-    """Return the library of `LIBRARIES` that the class of an estimator, or a base class, is from, or None."""
+    """Return the boosting library of the class of an estimator or of a base class, or None."""
     packages = set()
     for cls in type(estimator).__mro__:
         package, _, _ = cls.__module__.partition(".")
@@ -144,7 +144,7 @@ def _set_xgboost_gains(estimator: Any) -> None:
 
 
 def _lightgbm_labels(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
-    """Return the gains of each set as labels for a ranker of LightGBM, whose gains are set as a parameter.
+    """Return the gains of each set as labels for a ranker of LightGBM, and set its ``label_gain``.
 
     Its ranking objectives require levels, other objectives learn the gains themselves.
     """
@@ -168,7 +168,7 @@ def _lightgbm_labels(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
 
 
 def _lightgbm_objective(estimator: Any) -> str | None:
-    """Return LightGBM's own name of the objective of a ranker; None if it is a function or unknown."""
+    """Return LightGBM's name of the objective of a ranker; None for a function or if unknown."""
     objective = _given_objective(estimator)
     if objective in ("lambdarank", "rank_xendcg"):
         return str(objective)
@@ -215,7 +215,7 @@ def _given_objective(estimator: Any) -> Any:
 
 
 def check_evaluation(estimator: Any) -> None:
-    """Raise an error if an estimator accepts no evaluation set, or would lose the best iteration when it stops."""
+    """Raise an error if an estimator accepts no evaluation set, or loses its best iteration."""
     name = type(estimator).__name__
     library = boosting_library(estimator)
     if library is None:
@@ -244,7 +244,7 @@ def check_evaluation(estimator: Any) -> None:
 
 
 def _is_single_iteration(estimator: Any) -> bool:
-    """Return whether an estimator is a random forest of XGBoost, which trains all trees in one iteration."""
+    """Return whether an estimator is a forest of XGBoost, which has a single iteration."""
     if boosting_library(estimator) != "xgboost":
         return False
     import xgboost
@@ -476,7 +476,7 @@ def _evaluation_callback(
             return is_done
 
         def after_training(self, model: Any) -> Any:
-            """Return the model as the stopping callbacks leave it, such as with the best iteration."""
+            """Return the model as the stopping callbacks leave it, as with the best iteration."""
             for callback in stopping:
                 model = callback.after_training(model)
             return model
@@ -485,9 +485,9 @@ def _evaluation_callback(
 
 
 def _continuation_callback() -> Any:
-    """Create a callback of XGBoost that forgets the best iteration of a model whose training is continued.
+    """Create a callback of XGBoost that makes a model forget its best iteration.
 
-    XGBoost would predict with that iteration of the earlier model.
+    If training continues, XGBoost would predict with that iteration of the earlier model.
     """
     import xgboost
 

@@ -20,7 +20,7 @@ _FEWEST_QUERIES = 10
 
 
 def read_features(X: Any) -> Any:
-    """Return the features as a pandas frame without the columns qid and of a saved index, or as an array."""
+    """Return the features as an array, or as a frame without qid and a saved index."""
     frame = to_pandas(X)
     if frame is not None:
         is_feature = [column != "qid" and not is_saved_index(column) for column in frame.columns]
@@ -37,7 +37,7 @@ def read_features(X: Any) -> Any:
 
 
 def feature_names(X: Any) -> Objects | None:
-    """Return the names of the columns of a frame, or None if X is no frame or not all names are texts."""
+    """Return the names of the columns, or None if X is no frame or not all names are texts."""
     if not isinstance(X, pd.DataFrame):
         return None
     have_names = all(isinstance(column, str) for column in X.columns)
@@ -106,17 +106,26 @@ def warn_of_features(X: Any, labels: pd.DataFrame, queries: NDArray[Any]) -> Non
                     f"the column {name} of X equals the labels of {aspect}, so the model sees what "
                     "it should predict: drop it from X"
                 )
-        if not query_ids.are_told_apart_by(values):
-            continue
-        # The column has one value per query, and all differ. In a frame, such a feature is
-        # intended, like the length of the query, unless its name or its values are those of the id.
-        is_id = name in RUN_QUERY_COLUMNS or query_ids.are_equal_to(values)
-        is_intended = have_names and not is_id
-        if not is_intended:
+        if _looks_like_query_id(name, values, query_ids, have_names):
             warn(
                 f"the column {name} of X looks like the query id, and is learnt as a feature "
                 "(it has one value per query, and all differ): drop it from X"
             )
+
+
+def _looks_like_query_id(
+    name: object, values: NDArray[Any], query_ids: _QueryIds, has_name: bool
+) -> bool:
+    """Return whether a feature has one value per query, and is not meant as a feature.
+
+    `name` is its column, which has a name of its own (`has_name`) or is a number.
+    """
+    if not query_ids.are_told_apart_by(values):
+        return False
+    # A feature of queries that somebody has named, such as their frequency, is meant as one, unless
+    # its name or its values are those of the id.
+    is_id = name in RUN_QUERY_COLUMNS or query_ids.are_equal_to(values)
+    return is_id or not has_name
 
 
 class _QueryIds:
@@ -153,7 +162,7 @@ class _QueryIds:
         return bool(is_constant.all())
 
     def are_equal_to(self, values: NDArray[Any]) -> bool:
-        """Return whether a feature that is constant within queries is their id, as a text or a number."""
+        """Return whether a feature with one value per query is the query's id, also as number."""
         value_per_query = values[self._first_rows]
         if values.dtype.kind == "O":
             return np.array_equal(value_per_query, self._distinct)

@@ -131,9 +131,12 @@ def aggregate_labels(
     Examples
     --------
     >>> import pt_multiaspect as ma
-    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> first = {"relevance": 2, "credibility": 0}
+    >>> second = {"relevance": 1, "credibility": 1}
+    >>> qrels = {"q1": {"d1": first, "d2": second}}
     >>> aspects = {"relevance": 2, "credibility": 1}
-    >>> ma.aggregate_labels(qrels, ma.TOMA(distance="manhattan", axes="gains", aspects=aspects)).values
+    >>> target = ma.TOMA(distance="manhattan", axes="gains", aspects=aspects)
+    >>> ma.aggregate_labels(qrels, target).values
       qid docno  label
     0  q1    d1      2
     1  q1    d2      2
@@ -175,7 +178,7 @@ def aggregate_labels(
 
 
 def _is_qrels(y: object, frame: pd.DataFrame | None) -> bool:
-    """Return whether y, which is converted to `frame` if it is one, is qrels: labels with document ids."""
+    """Return whether y, or the `frame` made of it, is qrels: labels with document ids."""
     if isinstance(y, dict | Judgments) or _is_record_iterable(y):
         return True
     if frame is None:
@@ -199,7 +202,7 @@ def _read_qrels(
 
 
 def _read_label_rows(y: object, qid: object, declared: AspectSpec, measure: Measure) -> Judgments:
-    """Return rows of labels as judgments; all rows are of one query if no queries are given or required."""
+    """Return rows of labels as judgments, of one query if none are given or required."""
     rows = label_frame(y, declared, measure)
     if measure.stated.gain_per_query:
         owner = f"the label of {measure}, normalised per query,"
@@ -293,13 +296,13 @@ def _interval_levels(gain: Floats, n_intervals: int) -> Ints:
 
 
 class _ScaledSum(Measure):
-    """The sum of the labels, each divided by its top grade. It is only a target and cannot be evaluated."""
+    """The sum of the labels, each divided by its top grade, which cannot be evaluated."""
 
     NAME = SCALED_SUM
     SUPPORTED_PARAMS = {"aspects": ASPECTS}
 
     def document_gain(self, judgments: Judgments) -> Floats:
-        """Return the sum of the gains of each document, each divided by the gain of its top grade."""
+        """Return the sum of the gains of each document, divided by those of the top grades."""
         views = self.views(judgments)
         warn_if_inferred(self, views)
         scaled_gains = []  # one array of shape (n_documents,) per aspect
@@ -319,7 +322,7 @@ class _ScaledSum(Measure):
 def read_target(
     target: object, measure: Measure | None = None, aspects: AspectSpec = None
 ) -> Measure:
-    """Return the measure that defines a training target given as a measure, its name, an order or an aspect.
+    """Return the measure that defines a target: a measure, its name, an order or an aspect.
 
     The scaled sum has the aspects of `measure`. An aspect is one of `aspects`, if these declare
     scales.
@@ -339,7 +342,7 @@ def read_target(
 
 
 def _read_target_name(name: str, measure: Measure | None, aspects: AspectSpec) -> Measure:
-    """Return the measure that a text defines as a target; the parameters are those of `read_target`."""
+    """Return the measure of a target that is a text; the parameters are those of `read_target`."""
     if name == SCALED_SUM:
         if measure is None:
             return _ScaledSum(aspects=None)
@@ -360,7 +363,10 @@ def _read_target_name(name: str, measure: Measure | None, aspects: AspectSpec) -
 
 
 def _has_gain(measure: object) -> bool:
-    """Return whether the class of a measure defines the gain of a document, which may still be None."""
+    """Return whether the class of a measure defines a gain of a document.
+
+    With some parameters, the gain may still be None.
+    """
     undefined = Measure.document_gain
     document_gain = getattr(type(measure), "document_gain", undefined)
     return document_gain is not undefined
@@ -376,7 +382,7 @@ def _is_aspect(target: object) -> TypeGuard[str]:
 
 
 def has_names(y: object, aspects: object) -> bool:
-    """Return whether the columns of labels have names: declared ones, or those of a frame or series."""
+    """Return whether the columns of labels have names, declared or of a frame or series."""
     if aspects is not None:
         return True
     is_frame = to_pandas(y) is not None
@@ -385,7 +391,7 @@ def has_names(y: object, aspects: object) -> bool:
 
 
 def check_aspect_target(target: object, names: Sequence[str], is_named: bool) -> None:
-    """Raise an error for a target that is neither the name of a measure nor that of a column of labels.
+    """Raise an error for a target that names neither a measure nor a column of labels.
 
     Parameters
     ----------
@@ -417,7 +423,7 @@ def check_aspect_target(target: object, names: Sequence[str], is_named: bool) ->
 
 
 def _is_nearly_a_measure(name: str) -> bool:
-    """Return whether a name is that of a measure with a cutoff, such as nDCG10, or a misspelt one."""
+    """Return whether a name is nearly a measure: a misspelt one, or with a cutoff as nDCG10."""
     if measure_with_cutoff(name):
         return True
     measures = [known.lower() for known in ir_measures.measures.registry]
@@ -437,7 +443,7 @@ def _no_gain_error(target: object) -> MultiAspectError:
 
 
 def target_gains(judgments: Judgments, measure: Measure) -> Floats:
-    """Return the gain of each judged document that `measure` sums over the ranks, or raise an error."""
+    """Return the gain of each judged document that `measure` sums, or raise an error."""
     gain = measure.document_gain(judgments)
     if gain is None:
         raise _no_gain_error(measure)
@@ -465,7 +471,7 @@ class RejectedTarget:
 
 
 def nested_params(target: object) -> dict[str, Any]:
-    """Return the parameters of the measure that a target is or names; empty for aspects and orders."""
+    """Return the parameters of the measure of a target; empty for aspects and orders."""
     if isinstance(target, RejectedTarget):
         accepted_params = nested_params(target.target)
         return accepted_params | target.params
@@ -491,7 +497,7 @@ def _measure_of_name(name: str) -> Measure | None:
 
 
 def with_params(target: object, params: Mapping[str, Any]) -> object:
-    """Return a new target with the given parameters of its measure; the given target is not changed.
+    """Return a new target with the given parameters of its measure.
 
     It is a `RejectedTarget` if the measure does not accept the values.
     """

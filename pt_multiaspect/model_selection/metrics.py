@@ -192,7 +192,7 @@ class LibraryMetric:
         return self.name, value
 
     def _evaluate_dataset(self, scores: Any, dataset: Any) -> tuple[str, float, bool]:
-        """Return name, value and direction for ``lgb.train`` and ``lgb.cv``, which pass a Dataset."""
+        """Return name, value and direction for functions of LightGBM, which pass a Dataset."""
         # In lgb.cv, the Dataset is a fold: a subset of the rows of y. Users may also pass to
         # lgb.train a subset of a larger Dataset, whose rows are all those of y.
         subset = getattr(dataset, "used_indices", None)
@@ -231,7 +231,7 @@ class LibraryMetric:
     # ------------------------------------------------------------------------------------
 
     def _catboost_number(self, target: Any) -> int:
-        """Return the number of CatBoost's set with the labels `target`, and keep it for the next call.
+        """Return the number of CatBoost's set with the labels `target`, and keep it.
 
         Sets are numbered in the order of their first calls: 0 is the training set, which CatBoost
         evaluates first, and 1, 2, … are the evaluation sets. Calls cannot be counted instead: with
@@ -302,7 +302,7 @@ class LibraryMetric:
         return value, 1.0
 
     def _check_catboost_sets(self) -> None:
-        """Raise an error if none of CatBoost's evaluation sets has as many rows as the first set here.
+        """Raise an error if no evaluation set of CatBoost has as many rows as the first set here.
 
         The keys of `self._catboost_numbers` are CatBoost's sets in the order of their first calls.
         """
@@ -332,7 +332,7 @@ class LibraryMetric:
         fold: Any = None,
         catboost_number: int = 0,
     ) -> float:
-        """Return the value for predictions of a set or a fold, after checking that these are its rows.
+        """Return the value for predictions of a set or a fold, after checking its rows.
 
         Parameters
         ----------
@@ -371,7 +371,7 @@ class LibraryMetric:
     def _check_rows(
         self, index: int, fold: Ints | None, labels: NDArray[Any], sizes: Any
     ) -> _CheckedRows:
-        """Return the rows of a set or a fold, after checking that they fit the library's labels and groups.
+        """Return the rows of a set or a fold, after checking the library's labels and groups.
 
         The arguments are those of `_evaluate_rows`.
         """
@@ -404,7 +404,7 @@ class LibraryMetric:
         return value
 
     def _check_number(self, n_scores: int, n_rows: int) -> None:
-        """Raise an error if there are predictions for other rows than those of the validation set."""
+        """Raise an error if the predictions are not as many as the rows of the set."""
         if n_scores == n_rows:
             return
         message = (
@@ -437,7 +437,7 @@ class LibraryMetric:
         return rows.take(fold)
 
     def _check_groups(self, rows: LabelledRows, sizes: Any) -> None:
-        """Raise an error if the groups of the library are not the queries of the rows, in their order.
+        """Raise an error if the library's groups are not the queries of the rows, in order.
 
         `sizes` are the numbers of rows of the groups.
         """
@@ -471,7 +471,7 @@ class LibraryMetric:
     def _check_labels(
         self, rows: LabelledRows, columns: pd.DataFrame, labels: NDArray[Any]
     ) -> None:
-        """Raise an error if rows of a query with equal labels in y have different labels in the library.
+        """Raise an error if rows of a query have equal labels in y, but not in the library.
 
         Parameters
         ----------
@@ -601,7 +601,7 @@ def metric_for(
 
 
 def _first_difference(first: Ints, second: Ints) -> int | None:
-    """Return the first position at which two arrays differ, or the shorter one ends; None if they are equal."""
+    """Return the first position at which arrays differ or one ends; None if they are equal."""
     n_common = min(len(first), len(second))
     differing = np.flatnonzero(first[:n_common] != second[:n_common])
     if len(differing):

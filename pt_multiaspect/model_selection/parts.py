@@ -77,7 +77,7 @@ class Part:
 
 
 def values_of_rows(fit_params: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
-    """Return the arguments of fit that have one value per row, as scikit-learn's searches recognise them."""
+    """Return the arguments of fit with one value per row, as scikit-learn recognises them."""
     values = {}
     for name, value in fit_params.items():
         # These may have as many values as there are rows by chance.
@@ -137,7 +137,7 @@ def _list_parts(given: Any) -> Iterable[Any]:
 
 
 def warn_of_shared_queries(train: Part, sets: list[Part]) -> None:
-    """Warn about queries in the training set and in the evaluation set by which training stops, the last one."""
+    """Warn about queries of the training set in the last evaluation set, by which it stops."""
     if not sets:
         return
     last = sets[-1]
@@ -154,7 +154,7 @@ def warn_of_shared_queries(train: Part, sets: list[Part]) -> None:
 
 
 def split_queries(part: Part, fraction: float, seed: int) -> tuple[Part, Part]:
-    """Return the rows of a training set and those of the held out queries, a random fraction of all."""
+    """Return the rows of a training set, and those of a random fraction of the queries."""
     if part.query is None:
         raise MultiAspectError(f"eval_fraction holds out whole queries: pass qid, or {ADD_QID}")
     queries = np.unique(part.query)
@@ -173,7 +173,7 @@ def split_queries(part: Part, fraction: float, seed: int) -> tuple[Part, Part]:
 
 
 def fit_values(estimator: Any, part: Part) -> dict[str, Any]:
-    """Return the queries and other values of the rows, as the fit method of an estimator expects them.
+    """Return the queries and other values of the rows, as the estimator's fit expects them.
 
     The rows of each query are together.
     """
@@ -264,7 +264,10 @@ def _join_query_names(parts: list[Part]) -> NDArray[Any]:
 
 
 def _warn_of_unjudged_labels(view: AspectView) -> None:
-    """Warn if the relevance has the labels -1, 0 and 1 on an inferred scale, as -1 may mean not judged."""
+    """Warn if relevance has the labels -1, 0 and 1 on an inferred scale.
+
+    The label -1 may mean not judged.
+    """
     if view.name != "relevance" or not view.inferred:
         return
     labels = set(view.label[view.known].tolist())

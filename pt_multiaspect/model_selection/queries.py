@@ -43,7 +43,7 @@ class _DocumentColumn(NamedTuple):
 
 
 def query_codes(queries: NDArray[Any]) -> tuple[Ints, Objects]:
-    """Return the query of each row as a position in the sorted names of the queries, and these names."""
+    """Return the position of each row's query in the sorted names of the queries, and the names."""
     check_present(queries, "value", "qid")
     # Only distinct values become names. A number and its text, such as 1 and "1", have one name.
     value_of_row, distinct_values = pd.factorize(queries)
@@ -70,7 +70,7 @@ def require_queries(
     how: str = "qid",
     **others: object,
 ) -> NDArray[Any]:
-    """Return the query of each row as `find_queries` does, or raise an error if nothing names queries.
+    """Return the query of each row from `find_queries`, or raise an error if there is none.
 
     The message says that `owner` needs queries, and to pass `how`.
     """
@@ -83,9 +83,9 @@ def require_queries(
 def find_queries(
     y: object, X: object, qid: object, reference: str = "y", **others: object
 ) -> NDArray[Any] | None:
-    """Return the query of each row: `qid`, else that of y (qid, query_id), else that of X, else None.
+    """Return the query of each row: `qid`, else that of y, else that of X, else None.
 
-    In y and X, queries are an index level or a column.
+    In y and X, queries are an index level or a column qid; in y, also query_id.
 
     Parameters
     ----------
@@ -148,9 +148,10 @@ def _queries_of_rows(rows: object, is_labels: bool) -> NDArray[Any] | None:
 def check_same_index(
     first: str, first_rows: object, second: str, second_rows: object, elements: str = "rows"
 ) -> None:
-    """Raise an error if pandas objects have the same index in another order, as they are matched by position.
+    """Raise an error if pandas objects have the same index in another order.
 
-    The objects are called `first` and `second` in the message, and their rows `elements`.
+    Rows are matched by position. The message calls the objects `first` and `second`, and their rows
+    `elements`.
     """
     first_index = getattr(first_rows, "index", None)
     second_index = getattr(second_rows, "index", None)
@@ -163,7 +164,7 @@ def check_same_index(
 
 
 def _is_rearranged(index: object, other: object) -> bool:
-    """Return whether two pandas indexes have the same elements, with equal counts, in a different order."""
+    """Return whether two pandas indexes have the same elements in a different order."""
     if not isinstance(index, pd.Index) or not isinstance(other, pd.Index):
         return False
     # Levels are compared by name, so that those of `other` are put in the order of `index`.
@@ -182,7 +183,7 @@ def _is_rearranged(index: object, other: object) -> bool:
 
 
 def _reorder_levels(index: pd.Index[Any], names: list[Any]) -> pd.Index[Any]:
-    """Return an index with its levels in the order of the names, if these are the names of its levels."""
+    """Return an index with its levels in the order of the names, if these are theirs."""
     if not isinstance(index, pd.MultiIndex) or None in names:
         return index
     if set(index.names) != set(names):
@@ -191,7 +192,9 @@ def _reorder_levels(index: pd.Index[Any], names: list[Any]) -> pd.Index[Any]:
 
 
 def find_documents(**sources: object) -> Objects | None:
-    """Return the document of each row: the index level or column docno (doc_id) of the first object with one.
+    """Return the document of each row: docno or doc_id of the first object with one.
+
+    They are an index level or a column.
 
     The names of the objects are used in error messages.
     """
@@ -212,7 +215,7 @@ def find_column(name: str, *sources: object) -> NDArray[Any] | None:
 
 
 def _level_or_column(rows: object, *names: str) -> NDArray[Any] | None:
-    """Return the index level or the column of a pandas object with the first of the names that it has."""
+    """Return the index level or column of a pandas object with the first name that it has."""
     for name in names:
         level = _index_level(rows, name)
         if level is not None:
@@ -234,7 +237,7 @@ def _index_level(rows: object, *names: str) -> NDArray[Any] | None:
 
 
 def check_same_documents(first: str, first_rows: object, second: str, second_rows: object) -> None:
-    """Raise an error if two objects name the documents of their rows, and rows have different documents.
+    """Raise an error if two objects name different documents of their rows.
 
     Index levels and columns of texts with other names name documents if they are a rearrangement of
     these, or of each other and without repetitions, or of the queries and documents as single
@@ -343,7 +346,7 @@ def _document_columns(rows: object) -> list[_DocumentColumn]:
 
 
 def _is_document_label(label: object) -> bool:
-    """Return whether the name of an index level or column is one of those for documents, in any spelling."""
+    """Return whether an index level or column has a label for documents, in any spelling."""
     return isinstance(label, str) and spelling(label) in DOCUMENT_SPELLINGS
 
 
@@ -359,7 +362,7 @@ def are_texts(values: Any) -> bool:
 
 
 def _as_texts(names: NDArray[Any]) -> Objects:
-    """Return names of queries or documents as strings, with whole numbers as such; missing ones are empty.
+    """Return names of queries or documents as strings; missing ones are empty.
 
     Whole numbers that were read as floats, as beside missing ones, have no decimals: ``3.0`` is
     ``"3"``.

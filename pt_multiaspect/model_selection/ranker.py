@@ -160,7 +160,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     >>> X, Y, qid = np.eye(4), np.array([[2, 0], [0, 2], [1, 1], [2, 2]]), ["a", "a", "b", "b"]
     >>> aspects = {"relevance": 2, "credibility": 2}
     >>> target = ma.TOMA(distance="manhattan", aspects=aspects)
-    >>> ranker = ma.AspectRanker(Ridge(alpha=1e-6), target=target, aspects=aspects).fit(X, Y, qid=qid)
+    >>> ranker = ma.AspectRanker(Ridge(alpha=1e-6), target=target, aspects=aspects)
+    >>> ranker = ranker.fit(X, Y, qid=qid)
     >>> ranker.predict(X).round(2)
     array([2., 2., 2., 4.])
     >>> ranker.set_params(target__distance="euclidean").target
@@ -202,7 +203,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.missing = missing
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags for scikit-learn: X may be sparse or contain NaN if the estimator accepts it."""
+        """Return the tags: X may be sparse or contain NaN if the estimator accepts it."""
         tags = super().__sklearn_tags__()
         estimator_tags = get_tags(self.estimator).input_tags
         tags.input_tags.sparse = estimator_tags.sparse
@@ -222,7 +223,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return cloned
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, with ``deep=True`` including those of the estimator and the target."""
+        """Return the parameters; if `deep`, also those of the estimator and the target."""
         params: dict[str, Any] = super().get_params(deep=deep)
         if deep:
             for name, value in nested_params(self.target).items():
@@ -230,7 +231,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return params
 
     def set_params(self, **params: Any) -> AspectRanker:
-        """Set parameters. Parameters of the target create a new measure and do not modify the given one.
+        """Set parameters. Those of the target create a new measure, and leave the given one.
 
         Values are validated by `fit`, so an invalid value fails only its candidate in a search.
         """
@@ -500,7 +501,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         warn_if_constant(last_rankings, metric.name)
 
     def _record_fit(self, X: Any, measure: Measure | None) -> None:
-        """Set the attributes that tell with which features, measure and target the ranker was fitted."""
+        """Set the attributes that tell by which features and which measure it was fitted."""
         if X.ndim == 2:
             self.n_features_in_ = X.shape[1]
         else:
@@ -563,7 +564,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return Part(features, labels, query, qids, values)
 
     def _check_needs_no_queries(self, target: Measure, prefix: str) -> None:
-        """Raise an error if the estimator or the target requires queries; `prefix` begins the message."""
+        """Raise an error that begins with `prefix` if estimator or target require queries."""
         if query_parameter(self.estimator_) is not None:
             name = type(last_step(self.estimator_)).__name__
             cause = f"{name} is a ranker"
@@ -578,7 +579,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _read_evaluation_sets(
         self, eval_set: Any, target: Measure, naming: Any, train: Part
     ) -> list[Part]:
-        """Read the evaluation sets, which have the features of the training set if these have names.
+        """Read the evaluation sets. Their features have the names of those of the training set.
 
         `naming` names the columns of arrays, see `_naming_measure`.
         """
@@ -595,13 +596,14 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         train_offsets = [name for name in OFFSETS if name in train.values]
         if sets and train_offsets:
             raise MultiAspectError(
-                f"eval_set: expected no evaluation set beside {choices(train_offsets)}, as it has none; "
+                f"eval_set: expected no evaluation set beside {choices(train_offsets)}, as it "
+                "has none; "
                 "pass eval_fraction, which holds out rows with theirs"
             )
         return sets
 
     def _transform_features(self, label: NDArray[Any], features: list[Any]) -> list[Any]:
-        """Fit the steps of a pipeline before the last one, and return the features for the last one.
+        """Fit the steps of a pipeline before the last one, and return the features for that.
 
         The first features are those of the training set with these labels, to which the steps are
         fitted.
@@ -621,7 +623,10 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     # -- predicting --------------------------------------------------------------------------
 
     def _check_features(self, X: Any) -> Any:
-        """Return the features, after checking that they are those of fit, as LightGBM accepts them in any order."""
+        """Return the features, after checking that they are those of fit, in this order.
+
+        LightGBM would accept them in any order.
+        """
         check_is_fitted(self)
         features = read_features(X)
         names_of_fit = getattr(self, "feature_names_in_", None)
@@ -720,7 +725,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         raise MultiAspectError(message)
 
     def _no_score_message(self, searched: str | None) -> str:
-        """Return why there is no score: the target is no measure, or target or measure are `searched`."""
+        """Return why there is no score: the target is no measure, or a parameter is `searched`."""
         reason = (
             "was set by set_params: in a search, each candidate would be scored by its own "
             f"{searched}"
@@ -759,7 +764,7 @@ def _distinct_labels(labels: pd.DataFrame) -> dict[str, NDArray[Any]]:
 def _gains_of_parts(
     joined: LabelledRows, target: Measure, parts: Sequence[Part]
 ) -> list[NDArray[np.float64]]:
-    """Return the gains of the rows of each part, which are those of `joined` one after the other."""
+    """Return the gains of the rows of each part; `joined` has all parts one after the other."""
     gain_of_pair = target_gains(joined.judgments, target)
     gain_of_row = joined.judgments.row_values(gain_of_pair)
     ends = np.cumsum([len(part.labels) for part in parts])
@@ -813,7 +818,7 @@ def _random_seed(estimator: Any) -> int:
 
 
 def _naming_measure(target: Measure, measure: Measure | None) -> Measure | None:
-    """Return the target or the measure, whose aspects name the columns of arrays: the target if it declares any."""
+    """Return what names the columns of arrays: a target that declares aspects, or the measure."""
     if isinstance(target.spec, Aspects):
         return target
     return measure

@@ -65,7 +65,7 @@ class RowJudgments(Judgments):
         return np.asarray(earliest, dtype=np.intp)
 
     def _read_labels(self, name: str, missing: Sequence[str] = ()) -> Floats:
-        """Return the labels of an aspect, after checking that rows of the same document have equal ones.
+        """Return the labels of an aspect, after checking that those of a document are equal.
 
         Each row is a judged pair of its own, also if its document is repeated.
         """
@@ -107,7 +107,7 @@ class RowJudgments(Judgments):
         return inverse_permutation(pairs_by_docno)
 
     def label_keys(self, measure: Measure) -> Words:
-        """Return a random number per judged pair, from its query and its labels for a measure alone."""
+        """Return a random number per judged pair, from its query and its labels for a measure."""
         return self.compute_once(("label keys", measure), lambda: self._hash_labels(measure))
 
     def _hash_labels(self, measure: Measure) -> Words:

@@ -91,9 +91,10 @@ class RowRankings(Rankings):
         self._set_arrays(judgments, query, scores, rank_position, hits, rows.n_queries)
 
     def break_ties(self, measure: Measure) -> RowRankings:
-        """Return the rankings for a measure with tied rows by docno, descending, or else in a random order.
+        """Return the rankings with tied rows by docno, descending, or in a random order.
 
-        The random order follows from the query and the labels of the tied rows alone.
+        The order is random if documents have no names. It follows from the query and the labels of
+        the tied rows for the measure alone.
         """
         # A ranked row is tied with the next one or with the previous one.
         is_tied_with_next = np.append(self.tied, False)
@@ -126,7 +127,7 @@ class RowRankings(Rankings):
         return np.cumsum(begins_next_group)
 
     def _descending_order(self, scores: Floats) -> Ints:
-        """Return the rows by query, then by score, descending; rows with equal scores keep their order.
+        """Return the rows by query, then by score, descending; tied rows keep their order.
 
         The rows of a query are neighbours: `scores` are in the order of the judged pairs.
         """

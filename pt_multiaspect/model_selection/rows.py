@@ -28,7 +28,7 @@ from .row_rankings import RowRankings
 
 
 class LabelledRows:
-    """Rows of training data as a collection: one document per row, with the columns of y as judgments.
+    """Rows of training data as a collection: a document per row, judged by the columns of y.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class LabelledRows:
         self.judgments.infer_scales_from(_label_judgments(all_labels))
 
     def warn_of_further_grades(self, measure: Measure, fitted: pd.DataFrame) -> None:
-        """Warn if an undeclared scale of a measure has grades that do not follow from the labels of a fit."""
+        """Warn if an undeclared scale has grades that do not follow from the labels of a fit."""
         views = measure.views(self.judgments)
         has_fitted_aspects = all(view.name in fitted.columns for view in views)
         if not has_fitted_aspects:
@@ -148,7 +148,7 @@ class LabelledRows:
         return measure.evaluate(rankings.break_ties(measure))
 
     def evaluate(self, measure: Measure, rankings: RowRankings, source: AnyMeasure) -> float:
-        """Return the aggregate over queries, as defined by `source`, of which `bind` made the measure."""
+        """Return the aggregate over queries of `source`, of which `bind` made the measure."""
         n_rows = len(self)
         if n_rows == 0:
             raise MultiAspectError(f"expected at least one row to evaluate {measure}, got 0 rows")
@@ -199,7 +199,7 @@ def warn_of_single_rows(rows: RowJudgments, what: str) -> None:
 def check_known(
     missing: str, measure: Measure, judgments: Judgments, where: str = "y", remedy: str = ""
 ) -> None:
-    """Raise an error for missing labels of the aspects of a measure, unless `missing` is ``'lowest'``.
+    """Raise an error for missing labels of a measure's aspects, unless `missing` is 'lowest'.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def check_known(
 
 
 class EvaluatedMeasure:
-    """A measure with the scales, the qrels and the handling of missing labels for the rows that it evaluates."""
+    """A measure with scales, qrels and the handling of missing labels for rows."""
 
     def __init__(
         self,

@@ -203,7 +203,7 @@ class RankingScorer:
         return self._score_predictions(y, scores, queries, documents)
 
     def _refuse_missing_queries(self) -> NoReturn:
-        """Raise an error, after a warning: a search converts the error to NaN and still selects parameters."""
+        """Raise an error, after a warning, as a search turns the error into NaN and goes on."""
         message = (
             f"{self!r} needs the query of every row: pass qid with metadata routing "
             f"(sklearn.set_config(enable_metadata_routing=True)), or {ADD_QID}"
@@ -216,7 +216,7 @@ class RankingScorer:
         raise MultiAspectError(message)
 
     def _predict(self, estimator: Any, X: Any, queries: NDArray[Any]) -> Any:
-        """Return the response of the estimator to X, to which the queries are passed if it takes them."""
+        """Return the response of the estimator to X, and to the queries if it takes them."""
         respond = getattr(estimator, self._response_method, None)
         if respond is None:
             raise MultiAspectError(
@@ -447,7 +447,10 @@ def ranking_score(
     >>> predictions, aspects = [0.3, 0.1, 0.2, 0.9], {"relevance": 2, "credibility": 2}
     >>> round(ma.ranking_score(labels, predictions, qid=qid, measure="CAM@10", aspects=aspects), 4)
     0.7232
-    >>> ma.ranking_score(labels, predictions, qid=qid, measure="CAM@10", aspects=aspects, per_query=True).round(4)
+    >>> scores = ma.ranking_score(
+    ...     labels, predictions, qid=qid, measure="CAM@10", aspects=aspects, per_query=True
+    ... )
+    >>> scores.round(4)
     a    0.8155
     b    0.6309
     Name: CAM(aspects={'relevance': 2, 'credibility': 2})@10, dtype: float64

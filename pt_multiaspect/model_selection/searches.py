@@ -1,4 +1,4 @@
-"""Searches over queries: splits, intervals of paired differences, and Pareto fronts of several scorers."""
+"""Searches over queries: splits, intervals of paired differences, Pareto fronts of scorers."""
 
 from __future__ import annotations
 
@@ -189,11 +189,11 @@ def _shuffle_by_query(rows: Ints, query: Ints, n_queries: int, rng: np.random.Ge
 def paired_interval(
     scores: object, baseline: object, *, n_folds: int, ci: float = 0.95
 ) -> pd.Series[float]:
-    """Estimate the difference of two learners from their scores on the same splits of repeated cross-validation.
+    """Estimate the difference of two learners from their scores on the same splits.
 
-    The scores of different splits are not independent, as training sets overlap. The corrected
-    resampled t-test of Nadeau and Bengio takes this into account; the usual paired t-test gives
-    intervals that are far too narrow.
+    The scores of different splits of repeated cross-validation are not independent, as training
+    sets overlap. The corrected resampled t-test of Nadeau and Bengio takes this into account; the
+    usual paired t-test gives intervals that are far too narrow.
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ def paired_interval(
 
 
 def _check_same_splits(scores: object, baseline: object) -> None:
-    """Raise an error if the indexes of two Series tell that they are of other splits, or in another order."""
+    """Raise an error if the indexes of two Series name other splits, or in another order."""
     check_same_index("scores", scores, "baseline", baseline, "scores")
     index = getattr(scores, "index", None)
     baseline_index = getattr(baseline, "index", None)
@@ -336,7 +336,7 @@ def _read_search(
 
 
 def _read_table(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the parameters and the scores of a table of settings, whose score columns are `metrics`."""
+    """Return the parameters and the scores of a table of settings; the scores are `metrics`."""
     columns_by_name = {str(column): column for column in results}
     if metrics is None:
         raise MultiAspectError(
@@ -351,7 +351,7 @@ def _read_table(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataFra
 
 
 def _read_scores(results: Any, columns: Mapping[str, Any], names: Sequence[str]) -> pd.DataFrame:
-    """Return the scores of the metrics `names`, one row per setting; `columns` are their columns."""
+    """Return the scores of the metrics `names`, one row per setting, by their `columns`."""
     numbers: dict[str, Floats] = {}
     for name in names:
         numbers[name] = as_numbers(results[columns[name]], name)
@@ -417,7 +417,7 @@ def pareto_front(
     choose: str | Mapping[str, float] | None = None,
     at_least: Mapping[str, float] | None = None,
 ) -> pd.DataFrame | int:
-    """Return all settings of a search, with those on the Pareto front marked, or the position of a chosen one.
+    """Return all settings of a search with the Pareto front marked, or a chosen one.
 
     A setting is dominated if another scores at least as high on all metrics and higher on one.
     Scores that differ by rounding errors are equal.
@@ -464,7 +464,8 @@ def pareto_front(
     >>> import pandas as pd
     >>> import pt_multiaspect as ma
     >>> metrics = ["relevance", "credibility"]
-    >>> table = pd.DataFrame([[1, 0.5, 0.1], [2, 0.45, 0.3], [3, 0.3, 0.2]], columns=["alpha", *metrics])
+    >>> rows = [[1, 0.5, 0.1], [2, 0.45, 0.3], [3, 0.3, 0.2]]
+    >>> table = pd.DataFrame(rows, columns=["alpha", *metrics])
     >>> ma.pareto_front(table, metrics)
        alpha  relevance  credibility  on_front
     0      1       0.50          0.1      True
@@ -520,7 +521,7 @@ def _choose_setting(
 
 
 def _allowed_settings(scores: pd.DataFrame, limits: dict[str, float]) -> pd.DataFrame:
-    """Return the scores of the settings that did not fail and reach the limits, or raise an error."""
+    """Return the scores of settings that did not fail and reach the limits, or raise an error."""
     allowed = scores.dropna()
     if allowed.empty:
         raise MultiAspectError("every setting failed: all scores are NaN")
@@ -536,7 +537,7 @@ def _allowed_settings(scores: pd.DataFrame, limits: dict[str, float]) -> pd.Data
 
 
 def _heights_of_front(values: Floats) -> Floats:
-    """Return the mean of the metrics of each setting, scaled to [0, 1] over the front; -inf off the front.
+    """Return the mean of the metrics of each setting, scaled to [0, 1]; -inf off the front.
 
     The maximum is at the knee. `values` have the shape (n_settings, n_metrics).
     """
