@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats
+from .._typing import Floats, Ints
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.judged_answers import RUN_COLUMNS, answer_keys
 from ..errors import MultiAspectError, choices, cut, shown, warn_once
@@ -45,6 +45,16 @@ class _Nugget(NamedTuple):
     text: object
     importance: str
     assignment: str
+
+
+class _Nuggets(NamedTuple):
+    """The nuggets of all answers, with one element per nugget."""
+
+    #: The position of the answer of each nugget.
+    answer: Ints
+    texts: list[object]
+    importances: list[str]
+    assignments: list[str]
 
 
 class _Fraction(NamedTuple):
@@ -159,31 +169,27 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
     return result
 
 
-def _scores_of_nuggets(nuggets: Sequence[_Nugget], n_answers: int) -> dict[str, Floats]:
+def _scores_of_nuggets(nuggets: _Nuggets, n_answers: int) -> dict[str, Floats]:
     """Return six scores by name, each an array of one value per answer.
 
     They are weighted means of the support of the nuggets, by three weights and two supports.
     """
-    # Arrays of one number per nugget of all answers.
-    answer = np.array([nugget.answer for nugget in nuggets], dtype=np.intp)
-    importances = [nugget.importance for nugget in nuggets]
-    assignments = [nugget.assignment for nugget in nuggets]
-    strict_support = _numbers_of_labels(assignments, _STRICT_SUPPORT)
-    support = _numbers_of_labels(assignments, _SUPPORT)
+    strict_support = _numbers_of_labels(nuggets.assignments, _STRICT_SUPPORT)
+    support = _numbers_of_labels(nuggets.assignments, _SUPPORT)
     weights_by_kind = {
-        "vital": _numbers_of_labels(importances, _VITAL_WEIGHTS),
-        "weighted": _numbers_of_labels(importances, _GRADED_WEIGHTS),
-        "all": np.ones(len(nuggets)),
+        "vital": _numbers_of_labels(nuggets.importances, _VITAL_WEIGHTS),
+        "weighted": _numbers_of_labels(nuggets.importances, _GRADED_WEIGHTS),
+        "all": np.ones(len(nuggets.answer)),
     }
     scores = {}
     for kind, weights in weights_by_kind.items():
-        strict_scores = weighted_means(answer, strict_support, weights, n_answers)
+        strict_scores = weighted_means(nuggets.answer, strict_support, weights, n_answers)
         scores[f"strict_{kind}_score"] = strict_scores
-        scores[f"{kind}_score"] = weighted_means(answer, support, weights, n_answers)
+        scores[f"{kind}_score"] = weighted_means(nuggets.answer, support, weights, n_answers)
     return scores
 
 
-def _nuggets_of_answers(frame: pd.DataFrame, answers: pd.DataFrame) -> list[_Nugget]:
+def _nuggets_of_answers(frame: pd.DataFrame, answers: pd.DataFrame) -> _Nuggets:
     """Return the nuggets of all answers, one after the other.
 
     The rows of `frame` are the answers, whose run and topic are in the same row of `answers`.
@@ -195,18 +201,20 @@ def _nuggets_of_answers(frame: pd.DataFrame, answers: pd.DataFrame) -> list[_Nug
     for position, nugget_list in enumerate(nugget_lists):
         where = f"for {runs[position]} on topic {topics[position]}"
         nuggets += _read_nuggets(nugget_list, position, where)
-    return nuggets
+    return _Nuggets(
+        answer=np.array([nugget.answer for nugget in nuggets], dtype=np.intp),
+        texts=[nugget.text for nugget in nuggets],
+        importances=[nugget.importance for nugget in nuggets],
+        assignments=[nugget.assignment for nugget in nuggets],
+    )
 
 
-def _nugget_notes(answers: pd.DataFrame, nuggets: Sequence[_Nugget]) -> list[str]:
+def _nugget_notes(answers: pd.DataFrame, nuggets: _Nuggets) -> list[str]:
     """Return warnings about labels that are unknown, and nuggets that are repeated or differ.
 
     `answers` has the run and the topic of each answer.
     """
-    answer = np.array([nugget.answer for nugget in nuggets], dtype=np.intp)
-    texts = [nugget.text for nugget in nuggets]
-    importances = [nugget.importance for nugget in nuggets]
-    assignments = [nugget.assignment for nugget in nuggets]
+    answer, texts, importances, assignments = nuggets
     notes = _unknown_notes(assignments, _SUPPORT, "assignments", "count as not_support")
     only_all = "count in all_score and strict_all_score only"
     notes += _unknown_notes(importances, _GRADED_WEIGHTS, "importances", only_all)

@@ -60,8 +60,7 @@ from .verb import Inputs, verb
         "--human",
         multiple=True,
         help="The same answers to at least 4 topics, drawn at random, judged by people, if a "
-        "model has judged "
-        "JUDGED: show prediction-powered estimates. May be repeated.",
+        "model has judged JUDGED: show prediction-powered estimates. May be repeated.",
     ),
     options.UNJUDGED,
     options.BY,
@@ -77,8 +76,8 @@ from .verb import Inputs, verb
     option(
         "--agreement",
         is_flag=True,
-        help="Show how far the judges agree instead: Krippendorff's α of each criterion, with 95 "
-        "% intervals.",
+        help="Show how far the judges agree instead: Krippendorff's α of each criterion, with "
+        "95 % intervals.",
     ),
     option(
         "--title", metavar="TEXT", help="The title of a report. Default: Evaluation of answers."

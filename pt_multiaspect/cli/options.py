@@ -542,8 +542,7 @@ def _measures() -> tuple[click.Option, ...]:
         metavar="NAME",
         shell_complete=_complete_suite,
         help="The measures of a track or for a paper ('pt-multiaspect measures --suites' lists "
-        "them); with -m "
-        "ALIAS, some of them.",
+        "them); with -m ALIAS, some of them.",
     )
     return (measures, named_suite)
 
@@ -565,17 +564,15 @@ CHECK = option(
 )
 HUMAN = _files_by_aspect(
     _HUMAN,
-    help="Human judgments of at least 4 topics, drawn at random, if --qrels are those of a "
-    "model: show "
-    "prediction-powered estimates.",
+    help="Human judgments of at least 4 topics, drawn at random, if --qrels are those of a model: "
+    "show prediction-powered estimates.",
 )
 MEASURES, OPTIONAL_MEASURES = _measures(), _measures()
 STANCES = file_option(
     "--stances",
     dir_okay=False,
     help="The stance or answer of each topic of a TREC Health Misinformation track, which the "
-    "aspect correctness "
-    "requires: the query id, a blank, and the stance per line.",
+    "aspect correctness requires: the query id, a blank, and the stance per line.",
 )
 TOPIC_TEXTS = file_option(
     "--topics",
@@ -609,8 +606,7 @@ AVERAGE_OVER = option(
     "--average-over",
     type=click.Choice(TOPICS),
     help="The topics of means: all judged ones, or those with a positive document. Default: as "
-    "the suite has it, "
-    "else judged.",
+    "the suite has it, else judged.",
 )
 #: What commands that evaluate all runs require besides qrels and runs.
 EVALUATION = (*MEASURES, STANCES, ASPECTS, AVERAGE_OVER)
@@ -653,8 +649,7 @@ MARGIN = option(
     multiple=True,
     metavar="NUMBER",
     help="The difference from --baseline that is too small to matter, or MEASURE=NUMBER per "
-    "measure: mark runs "
-    "that are not worse by as much (‡), and equivalent ones (≈).",
+    "measure: mark runs that are not worse by as much (‡), and equivalent ones (≈).",
 )
 #: The file of commands that return a table.
 OUTPUT = output(SUFFIXES, f"Write to a file, in the format of its suffix: {choices(SUFFIXES)}.")

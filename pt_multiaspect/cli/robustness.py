@@ -44,8 +44,7 @@ from .verb import Inputs, verb
         "--judges",
         dir_okay=False,
         help="Labels of several judges: JSON Lines, CSV or TSV with the columns qid, docno, "
-        "criterion, value and "
-        "judge.",
+        "criterion, value and judge.",
     ),
     options.CLUSTER,
     options.OUTPUT,

@@ -75,10 +75,10 @@ class LibraryMetric:
         self._library = library
         self._sets = list(sets)
         self._columns = list(columns)
-        # Sets have the same columns, so that `bind` returns the same measure for all. It also
-        # checks the labels of each set.
-        for rows in sets:
-            measure = evaluated.bind(rows)
+        # `bind` checks the labels of each set. The measures are equal, as the columns of the sets
+        # are the same.
+        measures = [evaluated.bind(rows) for rows in sets]
+        measure = measures[0]
         self._measure = measure
         self._source = evaluated.measure
         self.maximize = not measure.lower_is_better
@@ -396,7 +396,7 @@ class LibraryMetric:
         value = rows.evaluate(self._measure, rankings, self._source)
         key = (part, catboost_number)
         if key not in self._values:
-            # One list, which stands in both, gets the values of all iterations.
+            # The history has the same list, to which values are appended.
             values: list[float] = []
             self._values[key] = values
             self.history.append(values)

@@ -253,8 +253,8 @@ def check_same_documents(first: str, first_rows: object, second: str, second_row
         if _have_document_label(column, other):
             label = str(column.label)
             check_same_names(label, first, column.documents, second, other.documents)
-    # Other columns may hold anything. They must only not be a rearrangement of each other; nor of
-    # the queries and documents of the other object, joined as single texts.
+    # Others may hold anything. But if two have the same elements in another order, rows have other
+    # documents. The texts of one object may also join the queries and documents of the other one.
     first_joined = _joined_columns(first_frame, second_columns)
     second_joined = _joined_columns(second_frame, first_columns)
     joined_pairs = [*product(first_columns, second_joined), *product(first_joined, second_columns)]

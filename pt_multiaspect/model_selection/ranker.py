@@ -274,7 +274,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self.measure is not None:
             return EvaluatedMeasure(self.measure, self.aspects, self.missing)
         target = read_target(self.target, aspects=parse_aspects(self.aspects))
-        # Measures with values replace this method of the base class, which only raises an error.
+        # Only measures with values define `_evaluate`; that of the base class raises an error.
         has_values = type(target)._evaluate is not Measure._evaluate
         if not has_values:
             return None
@@ -542,7 +542,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         features = read_features(X)
         n_rows = features.shape[0]
         row_arguments = values_of_rows(arguments or {}, n_rows)
-        # It compares the rows of pandas objects, which the arguments no longer are below.
+        # The indexes of pandas objects are compared before they become arrays.
         queries = find_queries(y, X, qid, **row_arguments)
         values = {name: fill_masked(value) for name, value in row_arguments.items()}
         columns: Sequence[str] = ()  # named by `naming`

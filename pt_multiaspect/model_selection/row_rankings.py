@@ -153,11 +153,11 @@ class RowRankings(Rankings):
         table = np.full(is_filled.shape, np.inf)
         table[is_filled] = -scores
         column_order = np.argsort(table, axis=1, kind="stable")
-        # Columns count the rows of a query from 0. Its first row is as many rows before each of
-        # its rows as this has other ranks before it.
+        # Columns count the rows of a query from 0: they are added to the first row of the query.
+        # The first row is that of each row minus the number of ranks before it: 7 - 2 for rank 3.
         column: Ints = column_order[is_filled]  # (n_rows,), query by query
-        rank_from_zero = self.rows.rank - 1
-        first_row = np.arange(len(scores)) - rank_from_zero
+        n_ranks_before = self.rows.rank - 1
+        first_row = np.arange(len(scores)) - n_ranks_before
         return first_row + column
 
     @cached_property
@@ -206,7 +206,7 @@ class RowRankings(Rankings):
         """Return the expected value of a linear form per query over all orders of tied rows.
 
         It is the value if tied rows have the mean of their gains. The form has the gain of each
-        judged document.
+        judged document; `self._judged_rows` is the position of each ranked row among these.
         """
         # 1. The gain of each ranked row. Unjudged documents have the position -1: the last element.
         judged_gain = np.asarray(form.gain, dtype=np.float64)
