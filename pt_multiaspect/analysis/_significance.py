@@ -81,14 +81,16 @@ class PairTests:
         return np.asarray(quantile * self.errors)
 
     def margin_levels(self, margin: float) -> tuple[Floats, Floats]:
-        """Return the levels of one-sided t-tests that means are above −margin, and below margin."""
-        return self._one_sided(margin + self.means), self._one_sided(margin - self.means)
+        """Return the levels of one-sided t-tests that means are above −margin, and below it."""
+        above_lower_margin = margin + self.means
+        below_upper_margin = margin - self.means
+        return self._one_sided(above_lower_margin), self._one_sided(below_upper_margin)
 
     def _one_sided(self, distances: Floats) -> Floats:
         """Return the levels of one-sided t-tests that distances are above 0."""
-        is_zero = np.abs(distances) <= self.zero
-        without_rounding_errors = np.where(is_zero, 0.0, distances)
-        return one_sided_t_levels(without_rounding_errors, self.errors, self.freedom)
+        is_rounding_error = np.abs(distances) <= self.zero
+        clean_distances = np.where(is_rounding_error, 0.0, distances)
+        return one_sided_t_levels(clean_distances, self.errors, self.freedom)
 
     def design_effects(self) -> Floats:
         """Return how many times the squared standard errors are those of independent topics."""
@@ -186,56 +188,70 @@ class _PairedTest:
 
     def __call__(self, measure: int, first: Ints, second: Ints) -> PairTests:
         """Return the tests of pairs, given the indices of the measure and of both systems."""
-        largest = largest_of_pairs(self.values[:, :, measure], first, second)
-        values_of_first = self.values[first, :, measure]  # pairs × topics
-        values_of_second = self.values[second, :, measure]
-        raw_differences = values_of_first - values_of_second
+        values = self.values[:, :, measure]  # systems × topics
+        # Rounding errors are told by the largest value of both systems of a pair.
+        largest = largest_of_pairs(values, first, second)
+        raw_differences = values[first] - values[second]  # pairs × topics
         differences = remove_rounding_errors(raw_differences, largest[:, None])
-        estimates = estimate_means(differences, self.clusters, largest, self.groups)
-        means = remove_rounding_errors(estimates.means, largest)
-        estimates = replace(estimates, means=means)
-        zero = TOLERANCE * largest
-        if len(self.clusters) < 2:
-            # Without a standard error, there is no test.
-            levels = np.full(len(first), np.nan)
-            required_difference = np.nan
-            n_compared = 2
-        else:
-            levels, required_difference = self._levels(measure, differences, estimates, zero)
-            levels = levels.clip(0, 1)
-            n_compared = self._n_compared
+        raw_estimates = estimate_means(differences, self.clusters, largest, self.groups)
+        # Topics' differences may cancel out in the mean but for rounding errors.
+        means = remove_rounding_errors(raw_estimates.means, largest)
+        estimates = replace(raw_estimates, means=means)
+        largest_error = TOLERANCE * largest
+        levels, required = self._levels(measure, differences, estimates, largest_error)
         return PairTests(
             differences=differences,
             means=means,
             errors=estimates.errors,
             freedom=estimates.freedom,
-            zero=zero,
+            zero=largest_error,
             clusters=self.clusters,
-            levels=levels,
-            required_difference=required_difference,
-            n_compared=n_compared,
+            levels=levels.clip(0, 1),
+            required_difference=required,
+            n_compared=self._n_compared,
         )
 
     @property
     def _n_compared(self) -> int:
-        """The number of systems that the test compares with each other."""
-        if self.test == "tukey":
+        """The number of systems that the test compares with each other: 2, but by 'tukey' all."""
+        is_tested = len(self.clusters) > 1
+        if is_tested and self.test == "tukey":
             return len(self.values)
         return 2
 
     def _levels(
-        self, measure: int, differences: Floats, estimates: MeanEstimates, zero: Floats
+        self, measure: int, differences: Floats, estimates: MeanEstimates, largest_error: Floats
     ) -> tuple[Floats, float]:
-        """Return the level of each pair, and the difference required for significance."""
-        means = estimates.means
+        """Return the level of each pair, and the difference of means required for significance.
+
+        Both are NaN for a single cluster of topics.
+
+        Parameters
+        ----------
+        measure : int
+            The index of the measure.
+        differences : ndarray, pairs × topics
+        estimates : MeanEstimates
+            The means of the differences, with standard errors.
+        largest_error : ndarray, one per pair
+            The maximum difference that is a rounding error.
+        """
+        if len(self.clusters) < 2:
+            # Without a standard error, there is no test.
+            no_levels = np.full(len(differences), np.nan)
+            return no_levels, np.nan
         if self.test == "t":
             return _t(estimates, self.alpha)
+        means = estimates.means
         if self.test == "tukey":
-            return _tukey(means, zero, self.resamples[measure], self.alpha)
+            # Only these resamples depend on the measure; the others draw clusters or signs.
+            ranges_of_measure = self.resamples[measure]
+            return _tukey(means, largest_error, ranges_of_measure, self.alpha)
+        clusters = self.clusters
         resamples = self.resamples
         if self.test == "bootstrap":
-            return _bootstrap(differences, means, zero, self.clusters, resamples, self.alpha)
-        return _permutation(differences, means, zero, self.clusters, resamples, self.alpha)
+            return _bootstrap(differences, means, largest_error, clusters, resamples, self.alpha)
+        return _permutation(differences, means, largest_error, clusters, resamples, self.alpha)
 
 
 def _draw_resamples(
@@ -401,14 +417,16 @@ def t_test_levels(
         return levels
     # The test 't' draws no resamples, so that their number and seed do not matter.
     test_pairs = paired_test(values, "t", n_resamples=1, alpha=ALPHA, seed=0, clusters=clusters)
-    # Test distinct pairs, then give a pair and its reverse the same level.
-    rows_of_distinct, position = unordered_pairs(pairs)
-    first = pairs.first[rows_of_distinct]
-    second = pairs.second[rows_of_distinct]
+    # Test each pair once, whatever its order; (a, b), (b, a), (a, c) have the distinct pairs in the
+    # rows [0, 2], and their positions among these are [0, 0, 1].
+    distinct_rows, position_of_pair = unordered_pairs(pairs)
+    distinct_first = pairs.first[distinct_rows]
+    distinct_second = pairs.second[distinct_rows]
     for measure in range(n_measures):
-        tests = test_pairs(measure, first, second)
-        corrected_levels = correct(tests.levels)
-        levels[:, measure] = corrected_levels[position]
+        tests = test_pairs(measure, distinct_first, distinct_second)
+        levels_of_distinct = correct(tests.levels)
+        # A pair and its reverse get the same level.
+        levels[:, measure] = levels_of_distinct[position_of_pair]
     return levels
 
 
@@ -510,6 +528,9 @@ def correct_groups(
 ) -> tuple[Floats, Floats]:
     """Correct the levels of a measure in groups of topics, over all topics, and of macro means.
 
+    Each family of rows is corrected by itself. The test 'tukey' corrects for the pairs within a
+    row, so that its levels are only corrected for the number of rows.
+
     Parameters
     ----------
     levels : ndarray, rows × comparisons
@@ -517,15 +538,17 @@ def correct_groups(
         topics for a test.
     families : sequence of str
         The family of each row: all groups form one, see `family_of`.
-    test, correction, alpha
-        As for `corrector` and `interval_alpha`, except for 'tukey' with 'holm', its default: levels
-        are multiplied by the number of groups, as the test itself corrects only for the pairs
-        within a group.
+    test : str
+        The test that the levels are from.
+    correction : str or None
+        The correction, as for `corrector`; for 'tukey', None or its default, 'holm'.
+    alpha : float in (0, 1)
+        The significance level.
 
     Returns
     -------
     corrected : ndarray, rows × comparisons
-        The corrected levels.
+        The corrected levels; NaN where the levels are.
     alphas : ndarray, one per row
         One minus the confidence level of intervals.
     """
@@ -533,18 +556,20 @@ def correct_groups(
     alphas = np.full(len(levels), np.nan)
     has_levels = ~np.isnan(levels).any(axis=1)
     family_of_row = np.array(families)
-    for name in dict.fromkeys(families):
-        rows = has_levels & (family_of_row == name)
-        family = levels[rows]
+    for name in dict.fromkeys(families):  # each family once
+        is_of_family = family_of_row == name
+        rows = has_levels & is_of_family
+        family = levels[rows]  # the family's rows × comparisons
         if family.size == 0:
             continue
         if test == "tukey":
             corrected[rows], alphas[rows] = _correct_tukey(family, correction, alpha)
-            continue
-        correct = corrector(test, correction)
-        corrected_family = correct(family.ravel())
-        corrected[rows] = corrected_family.reshape(family.shape)
-        alphas[rows] = interval_alpha(corrected_family, correction, alpha)
+        else:
+            correct = corrector(test, correction)
+            # Correctors take a flat list of levels.
+            flat_corrected = correct(family.ravel())
+            corrected[rows] = flat_corrected.reshape(family.shape)
+            alphas[rows] = interval_alpha(flat_corrected, correction, alpha)
     return corrected, alphas
 
 
@@ -617,26 +642,34 @@ def _holm(levels: Floats) -> Floats:
 def resample_counts(
     n_topics: int, n_resamples: int, rng: np.random.Generator
 ) -> npt.NDArray[np.uint16]:
-    """Draw topics, or clusters, with replacement, and return their counts, topics × n_resamples."""
+    """Draw topics (or clusters) with replacement, and return how often each was drawn.
+
+    The counts have the shape (n_topics, n_resamples).
+    """
     counts = np.empty((n_topics, n_resamples), dtype=np.uint16)
+    # Draw as many resamples at a time as memory allows, each of `n_topics` numbers.
     for draws in slices(n_resamples, n_topics):
         n_draws = draws.stop - draws.start
         drawn_topics = rng.integers(n_topics, size=(n_draws, n_topics))
-        # Count all draws at once: number the cells of a table, draws × topics, row by row.
-        first_cell_of_draw = np.arange(n_draws)[:, None] * n_topics
-        cells = first_cell_of_draw + drawn_topics
-        n_cells = n_draws * n_topics
-        count_of_cell = np.bincount(cells.ravel(), minlength=n_cells)
-        counts_by_draw = count_of_cell.reshape(n_draws, n_topics)
+        # Count all draws at once: with 3 topics, those of the first draw have the numbers 0, 1, 2,
+        # those of the second one 3, 4, 5, and so on.
+        first_number_of_draw = np.arange(n_draws)[:, None] * n_topics
+        numbers = first_number_of_draw + drawn_topics
+        count_of_number = np.bincount(numbers.ravel(), minlength=n_draws * n_topics)
+        counts_by_draw = count_of_number.reshape(n_draws, n_topics)
         counts[:, draws] = counts_by_draw.T
     return counts
 
 
 def resample_weights(clusters: Clusters, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """Draw clusters with replacement, and return topics' weights in means, topics × n_resamples."""
+    """Draw clusters with replacement, and return the weights of topics in means.
+
+    The weights have the shape (n_topics, n_resamples), and add up to 1 in each resample.
+    """
     counts = resample_topics(clusters, n_resamples, rng)
     n_drawn = counts.sum(axis=0)
-    return np.asarray(counts / n_drawn, dtype=np.float64)
+    weights = counts / n_drawn
+    return np.asarray(weights, dtype=np.float64)
 
 
 def resample_topics(
@@ -656,21 +689,24 @@ def permuted_ranges(
     """
     n_systems, _, n_measures = values.shape
     n_clusters = len(clusters)
+    # The topics of a cluster keep their values together, so that only sums are permuted.
     sums_of_measures = []
     for measure in range(n_measures):
         sums = clusters.sums(values[:, :, measure])  # systems × clusters
         sums_of_measures.append(np.ascontiguousarray(sums.T))
     ranges = np.empty((n_measures, n_resamples))
+    size_of_draw = n_clusters * n_systems
     # The factor 16 leaves room for several temporary arrays.
-    for draws in slices(n_resamples, 16 * n_clusters * n_systems):
+    for draws in slices(n_resamples, 16 * size_of_draw):
         n_draws = draws.stop - draws.start
         shape = (n_draws, n_clusters, n_systems)
         in_order = np.broadcast_to(np.arange(n_systems), shape)
         permuted_systems = rng.permuted(in_order, axis=2)
         for measure, sums in enumerate(sums_of_measures):
             permuted_sums = _permute_columns(sums, permuted_systems)
-            mean_sums = permuted_sums.mean(axis=1)  # draws × systems
-            means = mean_sums / clusters.mean_size
+            # Mean per topic = mean sum of a cluster / mean number of topics in a cluster.
+            mean_of_clusters = permuted_sums.mean(axis=1)  # draws × systems
+            means = mean_of_clusters / clusters.mean_size
             ranges[measure, draws] = means.max(axis=1) - means.min(axis=1)
     return ranges
 
@@ -725,78 +761,119 @@ def _multiply(sums: Floats, drawn: npt.NDArray[Any], out: Floats) -> None:
 def _bootstrap(
     differences: Floats,
     means: Floats,
-    zero: Floats,
+    largest_error: Floats,
     clusters: Clusters,
     counts: npt.NDArray[np.uint16],
     alpha: float,
 ) -> tuple[Floats, float]:
     """Return the levels by Sakai's test of the sums over clusters, and the required difference.
 
-    Samples are ordered by |t| or, equivalently, by u = X² / (n Q) of the sum X of n numbers and the
-    sum Q of their squares, as t² = (n − 1) u / (1 − u). Unlike t, u needs no variance, which would
-    be the difference of nearly equal numbers.
+    The level of a pair is the fraction of bootstrap samples with at least its |t|, drawn as if the
+    mean difference was 0. They are compared by u = X² / (n Q), where X is the sum of n numbers and
+    Q that of their squares: it has the order of |t|, as t² = (n − 1) u / (1 − u). Unlike t, u needs
+    no variance, which would be the difference of nearly equal numbers.
+
+    Parameters
+    ----------
+    differences : ndarray, pairs × topics
+    means : ndarray, one per pair
+        The mean differences.
+    largest_error : ndarray, one per pair
+        The maximum difference that is a rounding error.
+    clusters : Clusters
+        The clusters of the topics, which are resampled.
+    counts : ndarray of int, clusters × samples
+        How often each cluster was drawn.
+    alpha : float
+        The significance level.
     """
     n_pairs = len(differences)
     n_clusters, n_resamples = counts.shape
     sums = clusters.sums(differences)  # pairs × clusters
-    shifted = _shift_to_zero(sums, means, zero, clusters)
-    observed = _observed_u(sums, shifted, clusters.n_topics * means)
-    n_significant = math.ceil(
-        n_resamples * alpha - 1e-9
-    )  # the product may be just above an integer
-    position = n_resamples - n_significant  # of the lowest significant sample, ascending
+    shifted = _shift_to_zero(sums, means, largest_error, clusters)
+    observed_u = _observed_u(sums, shifted, clusters.n_topics * means)
+    lowest_significant_u = observed_u - TOLERANCE
+    position = _position_in_bootstrap(n_resamples, alpha)
     levels = np.empty(n_pairs)
     required = np.empty(n_pairs)
     parts = slices(n_pairs, n_resamples)
-    # The arrays of X and u, pairs × n_resamples, are allocated once.
+    # The large arrays of X and Q, pairs × samples, are allocated once.
     shape = (parts[0].stop, n_resamples)
     all_x = np.empty(shape)
-    all_u = np.empty(shape)
+    all_q = np.empty(shape)
     for part in parts:
         size = part.stop - part.start
         x = all_x[:size]
-        u = all_u[:size]
+        q = all_q[:size]
         _multiply(shifted[part], counts, out=x)
-        _multiply(shifted[part] ** 2, counts, out=u)  # Q, which becomes u
-        _squared_cosine(x, u, n_clusters)
-        is_beyond = u >= observed[part, None] - TOLERANCE
+        _multiply(shifted[part] ** 2, counts, out=q)
+        u = _squared_cosine(x, q, n_clusters)  # in the memory of q
+        is_beyond = u >= lowest_significant_u[part, None]
         levels[part] = is_beyond.sum(axis=1) / n_resamples
-        critical_sample = np.argpartition(u, position, axis=1)[:, position]  # per pair
+        # The sample of each pair that would be at the position if they were sorted.
+        critical_sample = np.argpartition(u, position, axis=1)[:, position]
         critical_x = x[np.arange(size), critical_sample]
         required[part] = np.abs(critical_x) / clusters.n_topics
     return levels, float(required.max())
 
 
+def _position_in_bootstrap(n_resamples: int, alpha: float) -> int:
+    """Return the index of the lowest significant sample, if samples are sorted upwards.
+
+    Of 1000 samples, 50 are significant at α = 0.05: those from index 950 on.
+    """
+    rounding_error = 1e-9  # 0.05 * 1000 may be just above 50
+    n_significant = math.ceil(n_resamples * alpha - rounding_error)
+    return n_resamples - n_significant
+
+
 def _observed_u(sums: Floats, shifted: Floats, totals: Floats) -> Floats:
-    """Return u of the observed sums over clusters of each pair.
+    """Return u = X² / (n Q) of the observed sums over clusters, one per pair.
+
+    X is the sum of a pair's n sums over clusters, and Q the sum of their squares. Like |t|, u is
+    larger for larger differences; in `_bootstrap`, it is compared with that of samples.
 
     Parameters
     ----------
     sums, shifted : ndarray, pairs × clusters
         The sums, and the same shifted to a mean of 0.
-    totals : ndarray, shape (n_pairs,)
-        The sums over all topics.
+    totals : ndarray, one per pair
+        X, the sums over all topics.
     """
     n_clusters = sums.shape[1]
     sums_of_squares = (sums**2).sum(axis=1)
     u = _squared_cosine(totals, sums_of_squares, n_clusters)
-    # t is infinite if all clusters have the same sum, which is not 0.
+    # If all clusters have the same sum, there is no variance. Unless this sum is 0, t is infinite,
+    # and no sample is beyond it: let no u be beyond either.
     has_no_deviation = ~shifted.any(axis=1)
     has_difference = sums.any(axis=1)
-    u[has_no_deviation & has_difference] = np.inf
+    is_infinite = has_no_deviation & has_difference
+    u[is_infinite] = np.inf
     return u
 
 
-def _shift_to_zero(sums: Floats, means: Floats, zero: Floats, clusters: Clusters) -> Floats:
-    """Return sums over clusters (pairs × clusters), shifted so that the mean difference is 0.
+def _shift_to_zero(
+    sums: Floats, means: Floats, largest_error: Floats, clusters: Clusters
+) -> Floats:
+    """Return sums over clusters (pairs × clusters), shifted so that their mean is 0.
 
-    `zero` is the maximum difference on a topic that is a rounding error, per pair.
+    Parameters
+    ----------
+    sums : ndarray, pairs × clusters
+    means : ndarray, one per pair
+        The mean differences over topics.
+    largest_error : ndarray, one per pair
+        The maximum difference on a topic that is a rounding error.
+    clusters : Clusters
+        The clusters of the topics.
     """
-    mean_sums = clusters.mean_size * means
-    shifted = sums - mean_sums[:, None]
+    # The bootstrap draws sums of clusters, whatever their sizes: subtract the mean of these, which
+    # is the mean over topics times the mean number of topics in a cluster.
+    mean_of_sums = clusters.mean_size * means
+    shifted = sums - mean_of_sums[:, None]
     # The rounding errors of the topics of a cluster add up.
-    largest_error = zero[:, None] * clusters.sizes
-    is_rounding_error = np.abs(shifted) <= largest_error
+    largest_error_of_sum = largest_error[:, None] * clusters.sizes
+    is_rounding_error = np.abs(shifted) <= largest_error_of_sum
     shifted[is_rounding_error] = 0.0
     return shifted
 
@@ -804,7 +881,7 @@ def _shift_to_zero(sums: Floats, means: Floats, zero: Floats, clusters: Clusters
 def _squared_cosine(sums: Floats, squares: Floats, n: int) -> Floats:
     """Return X² / (n Q) of sums X and sums of squares Q, and 0 where Q is 0.
 
-    To save memory, the result replaces the squares.
+    To save memory, the result overwrites the squares.
     """
     result = squares
     result *= n  # n Q
@@ -817,12 +894,14 @@ def _squared_cosine(sums: Floats, squares: Floats, n: int) -> Floats:
 
 
 def _critical_position(n_resamples: int, alpha: float) -> int:
-    """Return the index of the lowest significant value in the sorted resamples.
+    """Return the index of the lowest significant value, if resamples are sorted upwards.
 
-    It is the last index if no value is significant. The observed value counts as a resample.
+    The observed value counts as one more sample, which is the highest: of 999 resamples and this
+    one, 50 are significant at α = 0.05, so that 49 resamples are, from index 950 on. If there are
+    too few resamples for any to be significant, it is the last index.
     """
     n_samples = n_resamples + 1
-    rounding_error = 1e-9  # of the product, which may be just above an integer
+    rounding_error = 1e-9  # 0.05 * 1000 may be just above 50
     n_significant = math.ceil(n_samples * alpha - rounding_error)
     position = n_samples - n_significant
     last_position = n_resamples - 1
@@ -832,33 +911,51 @@ def _critical_position(n_resamples: int, alpha: float) -> int:
 def _permutation(
     differences: Floats,
     means: Floats,
-    zero: Floats,
+    largest_error: Floats,
     clusters: Clusters,
     signs: npt.NDArray[np.int8],
     alpha: float,
 ) -> tuple[Floats, float]:
-    """Return the levels by flipping signs of sums over clusters, and the required difference."""
+    """Return the levels by flipping signs of sums over clusters, and the required difference.
+
+    The level of a pair is the fraction of samples whose total difference is at least as far from 0
+    as the observed one, which counts as a sample, too.
+
+    Parameters
+    ----------
+    differences : ndarray, pairs × topics
+    means : ndarray, one per pair
+        The mean differences.
+    largest_error : ndarray, one per pair
+        The maximum difference that is a rounding error.
+    clusters : Clusters
+        The clusters of the topics, whose signs are flipped together.
+    signs : ndarray of int, clusters × samples
+        −1 or 1.
+    alpha : float
+        The significance level.
+    """
     n_pairs = len(differences)
     n_resamples = signs.shape[1]
     sums = clusters.sums(differences)  # pairs × clusters
-    # Reduced by rounding errors, so that equal totals count as equal.
-    lowest_means = np.abs(means) - zero
-    observed_totals = clusters.n_topics * lowest_means
+    # Totals that are equal but for rounding errors count as at least as far from 0.
+    lowest_means = np.abs(means) - largest_error
+    lowest_totals = clusters.n_topics * lowest_means
     position = _critical_position(n_resamples, alpha)
     levels = np.empty(n_pairs)
     required = np.empty(n_pairs)
     parts = slices(n_pairs, n_resamples)
-    all_totals = np.empty((parts[0].stop, n_resamples))  # allocated once
+    # A part of the pairs at a time, in one large array, pairs × samples, that is allocated once.
+    all_totals = np.empty((parts[0].stop, n_resamples))
     for part in parts:
         size = part.stop - part.start
         totals = all_totals[:size]
         _multiply(sums[part], signs, out=totals)
         np.abs(totals, out=totals)
-        is_beyond = totals >= observed_totals[part, None]
-        # The observed value counts as a sample, beyond itself.
-        n_beyond = 1 + is_beyond.sum(axis=1)
+        is_beyond = totals >= lowest_totals[part, None]
+        n_beyond = 1 + is_beyond.sum(axis=1)  # 1 for the observed total
         levels[part] = n_beyond / (1 + n_resamples)
-        # Partitioned, the critical total is in the place that it has if sorted.
+        # After a partition, the total at the position is the one that sorting would put there.
         totals.partition(position, axis=1)
         critical_totals = totals[:, position]
         required[part] = critical_totals / clusters.n_topics
@@ -869,21 +966,37 @@ def _t(estimates: MeanEstimates, alpha: float) -> tuple[Floats, float]:
     """Return the levels of two-sided t-tests, and the largest required difference of a pair."""
     from scipy.stats import t as student
 
-    levels = t_levels(estimates.means, estimates.errors, estimates.freedom)
-    quantile = student.isf(alpha / 2, estimates.freedom)
-    required = quantile * estimates.errors
-    return levels, float(required.max(initial=0.0))
+    errors = estimates.errors
+    freedom = estimates.freedom
+    levels = t_levels(estimates.means, errors, freedom)
+    quantile = student.isf(alpha / 2, freedom)
+    required = quantile * errors
+    largest_required = required.max(initial=0.0)
+    return levels, float(largest_required)
 
 
-def _tukey(means: Floats, zero: Floats, ranges: Floats, alpha: float) -> tuple[Floats, float]:
-    """Return the levels by the ranges of permuted systems, and the required difference."""
+def _tukey(
+    means: Floats, largest_error: Floats, ranges: Floats, alpha: float
+) -> tuple[Floats, float]:
+    """Return the levels by the ranges of permuted systems, and the required difference.
+
+    The level of a pair is the fraction of samples whose range, the highest minus the lowest mean of
+    a system, is at least its mean difference. The observed difference counts as a sample, too.
+
+    Parameters
+    ----------
+    means, largest_error : ndarray, one per pair
+        The mean differences, and the maximum difference that is a rounding error.
+    ranges : ndarray, one per sample
+    alpha : float
+        The significance level.
+    """
     n_resamples = len(ranges)
     sorted_ranges = np.sort(ranges)
-    # Reduced by rounding errors, so that equal ranges count as equal.
-    observed = np.abs(means) - zero
-    n_below = np.searchsorted(sorted_ranges, observed, side="left")
-    # The observed value counts as a sample, beyond itself.
-    n_beyond = 1 + n_resamples - n_below
+    # Ranges that are equal to the difference but for rounding errors count as at least as large.
+    lowest_ranges = np.abs(means) - largest_error
+    n_below = np.searchsorted(sorted_ranges, lowest_ranges, side="left")
+    n_beyond = 1 + n_resamples - n_below  # 1 for the observed difference
     levels = n_beyond / (1 + n_resamples)
     position = _critical_position(n_resamples, alpha)
     required = sorted_ranges[position]

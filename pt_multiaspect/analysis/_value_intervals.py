@@ -18,7 +18,7 @@ from ..bases.precision import Counting
 from ..collection import Judgments, Rankings
 from ..collection.rankings import TopicCopies
 from ..kernels.forms import Linear
-from ..kernels.hits import positions
+from ..kernels.hits import Hits, positions
 from ..kernels.label_extremes import AttainableGains, highest_ratios, shared_ratios
 from ..measures import Measure
 from ._relevant_counts import RetrievedDocuments, extremes_by_number
@@ -50,21 +50,24 @@ class Interval:
         return cls(ends, is_exact)
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns ``low high exact``: the means of the ends over topics, one per row.
+        """Return the columns ``low high exact`` of a table, with one element per row of the ends.
 
-        Means that are rounding errors become 0.
+        The first two are means of the ends over topics, and the third says whether they are
+        attained. Means that are rounding errors become 0.
         """
-        means = self.ends.mean(axis=2)  # 2 × rows
+        means = self.ends.mean(axis=2)  # 2 (low and high) × rows
         # Means are rounding errors if they are tiny compared with the values that are averaged.
         magnitudes = np.abs(self.ends)
         largest_of_topics = magnitudes.max(axis=0)  # rows × topics
-        mean_magnitude = largest_of_topics.mean(axis=1)
-        is_rounding_error = np.abs(means) <= ROUNDING * mean_magnitude
+        largest_error = ROUNDING * largest_of_topics.mean(axis=1)
+        is_rounding_error = np.abs(means) <= largest_error
         means[is_rounding_error] = 0.0
         low, high = means
+        # An end that is unknown on any topic makes the mean NaN.
         is_known = ~np.isnan(low)
+        # Exactness is per topic, for all rows together: one of them makes all means inexact.
         is_exact_on_all_topics = self.exact.all()
-        return {"low": low, "high": high, "exact": is_exact_on_all_topics & is_known}
+        return {"low": low, "high": high, "exact": is_known & is_exact_on_all_topics}
 
     def fill(self, is_filled: Bools, ends: Floats, exact: Bools) -> None:
         """Replace the ends of some topics, and whether they are exact.
@@ -82,7 +85,7 @@ class Interval:
         self.exact[is_filled] = exact[is_filled]
 
     def fill_topic(self, topic: int, candidates: Floats) -> None:
-        """Replace the extremes of one topic by those of all its completions, rows × completions."""
+        """Replace the extremes of one topic by those of its completions, rows × completions."""
         self.ends[0, :, topic] = candidates.min(axis=1)
         self.ends[1, :, topic] = candidates.max(axis=1)
         self.exact[topic] = True
@@ -114,15 +117,19 @@ class LabelIntervals:
         self.measure = measure
         self.universe = universe
         self.rankings = rankings
+        #: The runs of each pair, as positions in `rankings`.
         self.first = first
         self.second = second
+        #: The aspects that the measure reads, with their scales and labels.
         self.views = measure.views(universe)
         self.names = [view.name for view in self.views]
         #: The grades of each aspect, from the lowest.
         self.grades = [view.scale.grades for view in self.views]
-        #: The lowest and the highest grade, aspects × 1.
-        self.lowest = np.array([[grades[0]] for grades in self.grades])
-        self.highest = np.array([[grades[-1]] for grades in self.grades])
+        lowest = [grades[0] for grades in self.grades]
+        highest = [grades[-1] for grades in self.grades]
+        #: The lowest and the highest grade of each aspect, aspects × 1, as columns beside labels.
+        self.lowest = np.array(lowest)[:, None]
+        self.highest = np.array(highest)[:, None]
         #: The labels, aspects × documents; NaN if missing.
         self.labels = np.stack([view.label for view in self.views])
 
@@ -221,7 +228,15 @@ class LabelIntervals:
 
     @cached_property
     def _lowest(self) -> Judgments:
+        """The judgments with all missing labels at the lowest grade."""
         return self.complete(self.lowest_labels)
+
+    @cached_property
+    def _highest(self) -> Judgments:
+        """The judgments with all missing labels at the highest grade."""
+        is_missing = np.isnan(self.labels)
+        highest_labels = np.where(is_missing, self.highest, self.labels)
+        return self.complete(highest_labels)
 
     @cached_property
     def at_lowest(self) -> Floats:
@@ -234,76 +249,93 @@ class LabelIntervals:
     def stated(self) -> tuple[Interval, Interval]:
         """Return the intervals of values and differences that the measure's statements imply.
 
-        The ends of other topics are NaN.
+        A measure states, for instance, that its value never falls with labels, or the terms that it
+        combines. Where its statements imply no interval, the ends are NaN.
         """
         n_topics = self.universe.n_queries
+        # Both begin with NaN, and the calls below fill topics in place.
         values = Interval.unknown(len(self.rankings), n_topics)
         differences = Interval.unknown(len(self.first), n_topics)
         self._fill_by_labels(values, differences)
         if not self._terms:
             return values, differences
         if self.ideal_documents == "separate":
+            # The terms share one divisor, so that their own intervals cannot be combined.
             self._divide_sums(values)
         else:
             self._combine(values, differences)
         return values, differences
 
     def _fill_by_labels(self, values: Interval, differences: Interval) -> None:
-        """Fill the ends that follow from the values of the lowest and of the highest labels."""
-        n_topics = self.universe.n_queries
-        all_exact = np.ones(n_topics, dtype=np.bool_)
+        """Fill the intervals of topics that follow from the extreme labels alone, in place.
+
+        On topics without missing labels, values and differences are single numbers. If the value
+        never falls with labels, its ends are those of the lowest and of the highest labels.
+        """
+        all_topics = np.ones(self.universe.n_queries, dtype=np.bool_)
+        all_exact = all_topics
         lowest = self.at_lowest  # runs × topics
-        # Without missing labels, there is one value, which is both ends.
         has_all_labels = ~self.is_open
-        difference = lowest[self.first] - lowest[self.second]
-        differences.fill(has_all_labels, np.stack([difference, difference]), all_exact)
-        if not self.measure.stated.never_falls_with_labels:
-            values.fill(has_all_labels, np.stack([lowest, lowest]), all_exact)
-            return
-        # The lowest and the highest labels have the lowest and the highest value.
-        is_missing = np.isnan(self.labels)
-        highest_labels = np.where(is_missing, self.highest, self.labels)
-        judgments = self.complete(highest_labels)
-        highest = self._values(judgments)
-        all_topics = np.ones(n_topics, dtype=np.bool_)
-        values.fill(all_topics, np.stack([lowest, highest]), all_exact)
+        difference = lowest[self.first] - lowest[self.second]  # pairs × topics
+        single_differences = np.stack([difference, difference])  # both ends are the same
+        differences.fill(has_all_labels, single_differences, all_exact)
+
+        if self.measure.stated.never_falls_with_labels:
+            highest = self._values(self._highest)
+            values.fill(all_topics, np.stack([lowest, highest]), all_exact)
+        else:
+            single_values = np.stack([lowest, lowest])
+            values.fill(has_all_labels, single_values, all_exact)
 
     def compute(self) -> tuple[Interval, Interval]:
-        """Return the intervals of the values and of the differences."""
+        """Return the intervals of the values, and of the differences of pairs.
+
+        Prefer what the measure states; else enumerate; else bound differences by the values.
+        """
         values, differences = self.stated()
         is_exact = values.exact & differences.exact
-        self.enumerate(self.is_open & ~is_exact, values, differences)
+        is_to_enumerate = self.is_open & ~is_exact
+        # These two fill the intervals in place.
+        self.enumerate(is_to_enumerate, values, differences)
         self._bound_differences(values, differences)
         return values, differences
 
     def _bound_differences(self, values: Interval, differences: Interval) -> None:
         """Fill unknown differences with bounds from the values, and set rounding errors to 0."""
         low, high = values.ends  # runs × topics each
-        high_of_first = high[self.first]  # pairs × topics
+        low_of_first = low[self.first]  # pairs × topics
+        high_of_first = high[self.first]
+        low_of_second = low[self.second]
         high_of_second = high[self.second]
-        lowest_difference = low[self.first] - high_of_second
-        highest_difference = high_of_first - low[self.second]
+        # No difference is lower than the first run at its lowest minus the second at its highest.
+        lowest_difference = low_of_first - high_of_second
+        highest_difference = high_of_first - low_of_second
         bounds = np.stack([lowest_difference, highest_difference])
+
         is_unknown = np.isnan(differences.ends[0])
-        has_unknown_pair = is_unknown.any(axis=0)
-        needs_bounds = has_unknown_pair & ~differences.exact
+        has_unknown_pair = is_unknown.any(axis=0)  # per topic
+        is_filled = has_unknown_pair & ~differences.exact
         # The labels that are the best for one run need not be the worst for the other: not exact.
         not_exact = np.zeros_like(differences.exact)
-        differences.fill(needs_bounds, bounds, not_exact)
+        differences.fill(is_filled, bounds, not_exact)
+
         largest_value = np.maximum(np.abs(high_of_first), np.abs(high_of_second))
-        is_rounding_error = np.abs(differences.ends) <= ROUNDING * largest_value
+        largest_error = ROUNDING * largest_value
+        is_rounding_error = np.abs(differences.ends) <= largest_error
         differences.ends[is_rounding_error] = 0.0
 
     def _divide_sums(self, values: Interval) -> None:
-        """Fill the intervals of sums over terms, divided by the sum of the terms' ideals.
+        """Fill the intervals of a measure that is Σ sum of a term / Σ ideal sum of a term.
 
-        The ideal rankings are those of the retrieved documents.
+        The ideal rankings are those of the retrieved documents. Topics with missing labels are
+        filled, in place; their ends are attained.
         """
         for topic in np.flatnonzero(self.is_open).tolist():
-            for row, run in enumerate(self.rankings):
+            for run_index, run in enumerate(self.rankings):
                 is_of_topic = run.hits.query == topic
-                retrieved = run.hits.row[is_of_topic]
-                values.ends[:, row, topic] = self._extremes_of_shared_ratio(retrieved)
+                retrieved = run.hits.row[is_of_topic]  # documents in the order of the ranking
+                low_and_high = self._extremes_of_shared_ratio(retrieved)
+                values.ends[:, run_index, topic] = low_and_high
         values.exact[self.is_open] = True
 
     def _extremes_of_shared_ratio(self, retrieved: Ints) -> Floats:
@@ -321,7 +353,7 @@ class LabelIntervals:
         return np.minimum(extremes, highest_value)
 
     def _combine(self, values: Interval, differences: Interval) -> None:
-        """Fill topics whose missing labels are separate with the combined intervals of the terms.
+        """Fill the intervals of topics with separate missing labels from those of the terms.
 
         Labels are separate if none matters to several terms, so that all terms can be at their
         extremes together.
@@ -333,14 +365,17 @@ class LabelIntervals:
             values_of_terms.append(values_of_term)
             differences_of_terms.append(differences_of_term)
         is_separate = self._has_separate_labels()
-        # A difference of combined values is that of the terms only if they are added.
-        if self.measure.stated.never_falls_with_terms:
+        stated = self.measure.stated
+        # The lowest terms give the lowest value only if the value never falls with a term.
+        if stated.never_falls_with_terms:
             self._combine_terms(values, values_of_terms, is_separate)
-        if self.measure.stated.is_weighted_sum:
+        # The difference of two weighted sums is the weighted sum of the terms' differences. Other
+        # combinations, such as a harmonic mean, have no such rule.
+        if stated.is_weighted_sum:
             self._combine_terms(differences, differences_of_terms, is_separate)
 
     def _has_separate_labels(self) -> Bools:
-        """Return a mask of the topics with missing labels, none of which matters to several terms."""
+        """Return a mask of the topics with missing labels that each matter to one term only."""
         n_terms_of_label = np.zeros(self.missing.shape, dtype=np.intp)  # aspects × documents
         for part in self._terms:
             n_terms_of_label += self.missing & part.matters
@@ -354,7 +389,7 @@ class LabelIntervals:
     def _combine_terms(
         self, combined: Interval, intervals: Sequence[Interval | None], is_separate: Bools
     ) -> None:
-        """Fill an interval with the combined ends of all terms, if all terms are known.
+        """Fill an interval, in place, with the combined ends of all terms, if all terms are known.
 
         Parameters
         ----------
@@ -372,37 +407,54 @@ class LabelIntervals:
                 return
             ends_of_terms.append(interval.ends)
             is_exact_for_terms.append(interval.exact)
-        weights = np.stack([part.term.weight for part in self._terms])  # terms × topics
-        ends = np.stack(ends_of_terms)  # terms × 2 × rows × topics
-        n_terms, n_ends, n_rows, _ = ends.shape
-        # `combine` takes terms × values: here, a value per end, row and topic.
-        flat_ends = ends.reshape(n_terms, -1)
-        flat_weights = np.tile(weights, n_ends * n_rows)
-        flat_combined = self.measure.combine(flat_ends, flat_weights)
-        combined_ends = flat_combined.reshape(combined.ends.shape)
+        combined_ends = self._combine_ends(np.stack(ends_of_terms))
         is_exact = np.all(is_exact_for_terms, axis=0)
         is_filled = is_separate & ~combined.exact
         combined.fill(is_filled, combined_ends, is_exact)
 
+    def _combine_ends(self, ends_of_terms: Floats) -> Floats:
+        """Return the measure's ends, 2 × rows × topics, from terms × 2 × rows × topics.
+
+        The lowest values of the terms are combined, and the highest ones.
+        """
+        weights = np.stack([part.term.weight for part in self._terms])  # terms × topics
+        # `combine` takes terms × values. Topics are the last axis, so that they change fastest in a
+        # flat row: topics 1, 2, 1, 2, … The weights are repeated in the same order.
+        n_terms, n_ends, n_rows, _ = ends_of_terms.shape
+        flat_ends = ends_of_terms.reshape(n_terms, -1)
+        flat_weights = np.tile(weights, n_ends * n_rows)
+        flat_combined = self.measure.combine(flat_ends, flat_weights)
+        shape_of_ends = ends_of_terms.shape[1:]
+        return flat_combined.reshape(shape_of_ends)
+
     @cached_property
     def _terms(self) -> list[_TermIntervals]:
-        """The intervals of the terms; empty if none are stated, or one has too many label tuples."""
+        """The intervals of the terms; empty if none are stated, or one has too many label tuples.
+
+        A term reads the label tuple of a document. Documents with the same known labels, a
+        *pattern* such as (2, missing), can have the same tuples: (2, 0), (2, 1), …
+        """
         is_missing = np.isnan(self.labels)
         # Infinity marks missing labels, as `np.unique` takes each NaN for another label.
         marked_labels = np.where(is_missing, np.inf, self.labels)
         terms: list[_TermIntervals] = []
         for number, term in enumerate(self.label_terms(self._lowest)):
-            names = term.aspects or self.names  # a term without aspects reads all
-            is_read = np.array([name in names for name in self.names])
+            is_read = self._is_read_by(term)
             # Aspects that the term does not read have one label, so that they add no patterns.
             read_labels = np.where(is_read[:, None], marked_labels, self.lowest)
-            labels_of_documents = read_labels.T
-            patterns, pattern = np.unique(labels_of_documents, axis=0, return_inverse=True)
+            labels_by_document = read_labels.T  # documents × aspects
+            patterns, pattern = np.unique(labels_by_document, axis=0, return_inverse=True)
+            pattern_of_document = pattern.reshape(-1)  # some versions of NumPy return a column
             if self._number_of_tuples(patterns) > _MOST_TUPLES:
                 return []
-            pattern_of_document = pattern.reshape(-1)
             terms.append(_TermIntervals(self, number, term, is_read, patterns, pattern_of_document))
         return terms
+
+    def _is_read_by(self, term: Term) -> Bools:
+        """Return a mask of the aspects that a term reads."""
+        if not term.aspects:  # a term that names no aspects reads all
+            return np.ones(len(self.names), dtype=np.bool_)
+        return np.isin(self.names, list(term.aspects))
 
     def _number_of_tuples(self, patterns: Floats) -> float:
         """Return the number of label tuples that some patterns of known labels allow together.
@@ -418,29 +470,43 @@ class LabelIntervals:
         return float(n_tuples.sum())
 
     def enumerate(self, is_chosen: Bools, values: Interval, differences: Interval) -> None:
-        """Evaluate all completions of the chosen topics that have few, and fill their extremes."""
-        n_enumerated = 0
+        """Fill the extremes of the chosen topics, in place, by evaluating all their completions.
+
+        A completion has a grade for each missing label. Topics that would take too long are left
+        as they are.
+        """
+        n_left = MOST_OF_ALL  # the number of completions that may still be evaluated
         for topic in np.flatnonzero(is_chosen).tolist():
             documents = self.documents_of_topic(topic)
             is_missing = self.missing[:, documents]  # aspects × documents of the topic
             grades_of_missing = self._grades_of_missing(is_missing)
             n_completions = prod(map(len, grades_of_missing))
-            # Skip topics that would take too long.
-            n_allowed = min(MOST_OF_TOPIC, MOST_OF_ALL - n_enumerated)
+            has_few_completions = n_completions <= min(MOST_OF_TOPIC, n_left)
             n_retrieved = max(int(run.hits.n_ret[topic]) for run in self.rankings)
-            n_rows = n_completions * n_retrieved
-            if n_completions > n_allowed or n_rows > _MOST_ROWS:
-                continue
-            n_enumerated += n_completions
-            lowest_labels = self.lowest_labels[:, documents]
-            labels = np.repeat(lowest_labels[None], n_completions, axis=0)
-            completions = list(product(*grades_of_missing))
-            labels[:, is_missing] = completions  # completions × aspects × documents
-            values_of_topic = self.values_of_copies(np.array([topic]), labels)
-            values_of_runs = values_of_topic[:, :, 0]  # runs × completions
-            values.fill_topic(topic, values_of_runs)
-            differences_of_pairs = values_of_runs[self.first] - values_of_runs[self.second]
-            differences.fill_topic(topic, differences_of_pairs)
+            has_few_rows = n_completions * n_retrieved <= _MOST_ROWS
+            if has_few_completions and has_few_rows:
+                n_left -= n_completions
+                completions = np.array(list(product(*grades_of_missing)))
+                values_of_runs = self._values_of_completions(topic, completions)
+                values_of_first = values_of_runs[self.first]  # pairs × completions
+                values_of_second = values_of_runs[self.second]
+                values.fill_topic(topic, values_of_runs)
+                differences.fill_topic(topic, values_of_first - values_of_second)
+
+    def _values_of_completions(self, topic: int, completions: Floats) -> Floats:
+        """Return the values on a topic, runs × completions.
+
+        `completions` are grades, completions × missing labels of the topic.
+        """
+        documents = self.documents_of_topic(topic)
+        is_missing = self.missing[:, documents]  # aspects × documents of the topic
+        # Missing labels that do not matter remain at the lowest grade.
+        lowest_labels = self.lowest_labels[:, documents]
+        # One copy per completion: completions × aspects × documents.
+        labels = np.repeat(lowest_labels[None], len(completions), axis=0)
+        labels[:, is_missing] = completions
+        values_of_topic = self.values_of_copies(np.array([topic]), labels)
+        return values_of_topic[:, :, 0]  # of the only topic
 
     def documents_of_topic(self, topic: int) -> Ints:
         """Return the indices of the documents of a topic in the universe, sorted by topic."""
@@ -448,7 +514,7 @@ class LabelIntervals:
         return np.arange(start, stop)
 
     def _grades_of_missing(self, is_missing: Bools) -> list[Floats]:
-        """Return the grades that each missing label can have, given a mask, aspects × documents."""
+        """Return the possible grades of each missing label; the mask is aspects × documents."""
         aspect_of_label, _ = np.nonzero(is_missing)
         return [self.grades[aspect] for aspect in aspect_of_label]
 
@@ -510,7 +576,7 @@ class _TermIntervals:
         The aspects that the term reads.
     patterns : ndarray, shape (n_patterns, n_aspects)
         The distinct patterns of known labels; infinity is a missing label.
-    pattern : ndarray of int, shape (n_documents,)
+    pattern_of_document : ndarray of int, shape (n_documents,)
         The pattern of each document.
     """
 
@@ -521,51 +587,56 @@ class _TermIntervals:
         term: Term,
         is_read: Bools,
         patterns: Floats,
-        pattern: Ints,
+        pattern_of_document: Ints,
     ) -> None:
         self.owner = owner
         self.number = number
         self.term = term
         self.base = term.base
         self.is_read = is_read
-        self.pattern = pattern
-        tuples_of_pattern = [_label_tuples(known, owner.grades) for known in patterns.tolist()]
-        #: The label tuples of documents with the first pattern, then with the second, and so on.
-        self.tuples = np.concatenate(tuples_of_pattern)
+        self.pattern_of_document = pattern_of_document
+
         n_patterns = len(patterns)
-        n_tuples_of_pattern = [len(tuples) for tuples in tuples_of_pattern]
-        #: The pattern to which each label tuple belongs.
+        tuples_of_patterns = [_label_tuples(labels, owner.grades) for labels in patterns.tolist()]
+        #: The label tuples of documents with the first pattern, then with the second, and so on.
+        self.tuples = np.concatenate(tuples_of_patterns)
+        n_tuples_of_pattern = [len(tuples) for tuples in tuples_of_patterns]
+        #: The pattern to which each label tuple belongs: [0, 0, 1, 1, 1] for 2 and 3 tuples.
         self.pattern_of_tuple = np.repeat(np.arange(n_patterns), n_tuples_of_pattern)
         #: The gain of each label tuple.
         self.gains = self._gains_of_tuples()
-        #: The distinct gains, and 0, increasing.
+
+        #: The distinct gains, and 0, increasing. A *level* is an index of these.
         self.levels = np.unique(np.append(self.gains, 0.0))
+        level_of_tuple = np.searchsorted(self.levels, self.gains)
         #: A mask of the levels that documents with each pattern can have, patterns × levels.
         self.allowed = np.zeros((n_patterns, len(self.levels)), dtype=np.bool_)
-        level_of_tuple = np.searchsorted(self.levels, self.gains)  # the index of its gain
+        # Each tuple marks one cell: its level, in the row of its pattern.
         self.allowed[self.pattern_of_tuple, level_of_tuple] = True
         n_levels_of_pattern = self.allowed.sum(axis=1)
         has_several_gains = n_levels_of_pattern > 1
-        #: A mask of the documents whose gain is not known.
-        self.is_open = has_several_gains[pattern]
+        #: A mask of the *open* documents, whose gain is not known.
+        self.is_open = has_several_gains[pattern_of_document]
 
     def _gains_of_tuples(self) -> Floats:
-        """Return the gain of each label tuple, all in the same unit.
+        """Return the gain of each label tuple (`self.tuples`), all in the same unit.
 
-        The gains are those of as many copies of the first document, labelled with the tuples.
+        The term only tells the gains of judged documents. Therefore label copies of the first
+        document with the tuples, all in one topic, so that their gains have the same unit.
         """
-        # All copies belong to one topic, so that their gains have the same unit.
         n_tuples = len(self.tuples)
-        document_of_copy = np.zeros(n_tuples, dtype=np.intp)
-        topic_of_copy = np.zeros(n_tuples, dtype=np.intp)
+        first_document = np.zeros(n_tuples, dtype=np.intp)
+        only_topic = np.zeros(n_tuples, dtype=np.intp)
         qids = np.array(["q"], dtype=object)
         labels_of_aspects = self.tuples.T
         labels_by_aspect = dict(zip(self.owner.names, labels_of_aspects, strict=True))
         judgments = self.owner.universe.with_copies(
-            document_of_copy, topic_of_copy, qids, labels_by_aspect
+            first_document, only_topic, qids, labels_by_aspect
         )
         target = self._term(judgments).target
         form = self.base.additive(target)
+        # A base that is a weighted sum of gains says itself what it adds up, which may be another
+        # function of the labels than the gains that bases have in general.
         if isinstance(form, Linear):
             gain = form.gain
         else:
@@ -573,7 +644,9 @@ class _TermIntervals:
         return np.asarray(gain, dtype=np.float64)
 
     def _term(self, judgments: Judgments) -> Term:
-        return self.owner.label_terms(judgments)[self.number]
+        """Return this term of the measure for other judgments."""
+        terms = self.owner.label_terms(judgments)
+        return terms[self.number]
 
     @property
     def matters(self) -> Bools:
@@ -582,65 +655,91 @@ class _TermIntervals:
 
     @cached_property
     def linear(self) -> Linear | None:
-        """The base as a weighted sum of gains; None if gains do not determine its extremes."""
+        """The base as a weighted sum of gains, divided by a norm; None if that does not apply.
+
+        It applies if the extremes follow from the possible gains of each document alone.
+        """
         form = self.base.additive(self.term.target)
         if not isinstance(form, Linear):
             return None
+        # A cutoff per topic, such as the number of relevant documents, depends on labels.
         has_depth_per_topic = isinstance(form.depth, np.ndarray)
+        # The functions that find extremes take gains from 0.
         has_negative_gains = (self.gains < 0).any()
         if has_depth_per_topic or has_negative_gains:
             return None
-        has_fixed_norm = form.norm is None or self.base.stated.has_constant_norm
+        # The norm must be 1 or constant, or the sum of an ideal ranking, which gains determine.
+        # Any other norm changes with the labels, in a way that gains do not tell.
+        is_not_divided = form.norm is None
+        has_constant_norm = self.base.stated.has_constant_norm
         has_ideal_norm = form.ideal is not None
-        if has_fixed_norm or has_ideal_norm:
+        if is_not_divided or has_constant_norm or has_ideal_norm:
             return form
-        # Any other norm changes with the labels, in a way that gains do not determine.
         return None
 
     def intervals(self) -> tuple[Interval | None, Interval | None]:
         """Return the intervals of the runs and of the pairs, None where they are not known.
 
-        Pairs are only computed if the measure is a weighted sum.
+        Pairs are only computed for weighted sums of gains, in measures that are weighted sums.
         """
+        # nDCG, RBP, …: the extremes follow from the gains of each document.
         if self.linear is not None:
             return self._intervals_of_sums(self.linear)
+        # Other bases have known extremes if relevant documents at better ranks never do harm.
         if not self.base.stated.prefers_early:
             return None, None
+        # Bases that read ranks of relevant documents only, such as AP, need no evaluation of runs
+        # for each number of relevant documents.
         if isinstance(self.base, Counting):
-            return self._by_count(self.base), None
-        return self._by_number(), None
+            return self._intervals_by_count(self.base), None
+        return self._intervals_by_evaluation(), None
 
     # -- weighted sums of gains
     # -----------------------------------------------------------------------------------
 
     def _intervals_of_sums(self, form: Linear) -> tuple[Interval, Interval]:
-        """Return the intervals of the runs' weighted sums, and of the differences of pairs."""
-        owner = self.owner
-        n_runs = len(owner.rankings)
-        n_topics = owner.universe.n_queries
+        """Return the intervals of the runs' weighted sums, and of the differences of pairs.
+
+        They are only filled for topics with missing labels; others are NaN.
+        """
         comparisons = self._comparisons(form)
-        # The first comparisons are those of the runs with an empty run, whose value is 0.
-        n_comparisons = len(comparisons.first)
-        ends = np.full((2, n_comparisons, n_topics), np.nan)
-        is_exact = np.zeros((n_comparisons, n_topics), dtype=np.bool_)
-        for topic in np.flatnonzero(owner.is_open).tolist():
-            documents = owner.documents_of_topic(topic)
-            discounts_of_runs = comparisons.discounts[:n_runs, documents]
-            is_retrieved = discounts_of_runs > 0
-            for ideal in self._shared_ideals(form, documents, is_retrieved):
-                extremes = self._extremes_of_differences(form, topic, ideal, comparisons)
-                ends[:, extremes.rows, topic] = extremes.ends
-                is_exact[extremes.rows, topic] = extremes.is_exact
+        ends, is_exact = self._extremes_of_comparisons(form, comparisons)
+        # The first comparisons, one per run, are with a ranking of nothing, whose sum is 0: their
+        # differences are the values of the runs. Those of the pairs follow.
+        n_runs = len(self.owner.rankings)
         # Rounding errors must not exceed the range of the base.
         highest_value = self.base.RANGE[1]
         ends_of_runs = np.minimum(ends[:, :n_runs], highest_value)
         ends_of_pairs = ends[:, n_runs:]
         # A topic is exact if all its comparisons are.
-        is_exact_for_runs = np.logical_and.reduce(is_exact[:n_runs])
-        is_exact_for_pairs = np.logical_and.reduce(is_exact[n_runs:])
+        is_exact_for_runs = is_exact[:n_runs].all(axis=0)
+        is_exact_for_pairs = is_exact[n_runs:].all(axis=0)
         values = Interval(ends_of_runs, is_exact_for_runs)
         differences = Interval(ends_of_pairs, is_exact_for_pairs)
         return values, differences
+
+    def _extremes_of_comparisons(
+        self, form: Linear, comparisons: _Comparisons
+    ) -> tuple[Floats, Bools]:
+        """Return the extremes of all comparisons, and whether they are attained.
+
+        The extremes are 2 × comparisons × topics, the mask is comparisons × topics. Topics without
+        missing labels are NaN.
+        """
+        owner = self.owner
+        n_comparisons = len(comparisons.first)
+        n_topics = owner.universe.n_queries
+        ends = np.full((2, n_comparisons, n_topics), np.nan)
+        is_exact = np.zeros((n_comparisons, n_topics), dtype=np.bool_)
+        for topic in np.flatnonzero(owner.is_open).tolist():
+            documents = owner.documents_of_topic(topic)
+            discounts_of_runs = comparisons.discounts[:-1, documents]  # the last one is empty
+            is_retrieved = discounts_of_runs > 0
+            for ideal in self._shared_ideals(form, documents, is_retrieved):
+                extremes = self._extremes_of_differences(form, topic, ideal, comparisons)
+                ends[:, extremes.rows, topic] = extremes.ends
+                is_exact[extremes.rows, topic] = extremes.is_exact
+        return ends, is_exact
 
     def _comparisons(self, form: Linear) -> _Comparisons:
         """Return the comparison of each run with one that retrieves nothing, then those of pairs.
@@ -668,6 +767,9 @@ class _TermIntervals:
     ) -> Iterator[_SharedIdeal]:
         """Yield the distinct ideal rankings of a topic, with the runs that each belongs to.
 
+        Which documents an ideal ranking has, the measure states in `ideal_documents`: all that are
+        'judged', those that a run has 'retrieved', or as many judged ones as it has 'ranks'.
+
         Parameters
         ----------
         form : Linear
@@ -677,21 +779,22 @@ class _TermIntervals:
         is_retrieved : ndarray of bool, runs × documents
             Whether each run retrieves them.
         """
-        if self.owner.ideal_documents == "judged":
-            # One ideal for all runs.
+        kind = self.owner.ideal_documents
+        if kind == "judged":
+            # One ideal for all runs, down to its own cutoff; without an ideal, it is not used.
             all_runs = np.arange(len(is_retrieved))
             depth = None
             if form.ideal is not None:
                 depth = form.ideal.depth
             yield _SharedIdeal(all_runs, documents, depth)
-        elif self.owner.ideal_documents == "retrieved":
+        elif kind == "retrieved":
             # Runs that retrieve the same documents share an ideal ranking of these.
-            for retrieved_once in np.unique(is_retrieved, axis=0):
-                has_same_documents = (is_retrieved == retrieved_once).all(axis=1)
+            for is_in_ideal in np.unique(is_retrieved, axis=0):
+                has_same_documents = (is_retrieved == is_in_ideal).all(axis=1)
                 runs = np.flatnonzero(has_same_documents)
-                depth = int(retrieved_once.sum())
-                yield _SharedIdeal(runs, documents[retrieved_once], depth)
-        else:
+                depth = int(is_in_ideal.sum())
+                yield _SharedIdeal(runs, documents[is_in_ideal], depth)
+        else:  # 'ranks'
             # Runs that retrieve as many documents share an ideal ranking of that depth.
             n_retrieved = is_retrieved.sum(axis=1)
             for depth in np.unique(n_retrieved).tolist():
@@ -701,24 +804,22 @@ class _TermIntervals:
     def _extremes_of_differences(
         self, form: Linear, topic: int, ideal: _SharedIdeal, comparisons: _Comparisons
     ) -> _ExtremesOfRows:
-        """Return the extremes of the differences of the runs that have this ideal."""
-        n_rankings = len(comparisons.discounts)
-        empty_run = n_rankings - 1  # which has every ideal
-        rankings = np.append(ideal.runs, empty_run)
-        discounts = comparisons.discounts[np.ix_(rankings, ideal.documents)]
-        has_weight = discounts.any(axis=0)
-        # Rankings with the same discounts have the same differences, which are computed once.
-        distinct, number = np.unique(discounts[:, has_weight], axis=0, return_inverse=True)
+        """Return the extremes, on a topic, of the comparisons of runs that share an ideal ranking.
+
+        A comparison is the difference of the weighted sums of two rankings: a sum of gains,
+        weighted by the differences of discounts. The last ranking of `comparisons` is empty.
+        """
+        # The empty ranking is compared with all runs, whatever their ideal ranking is.
+        empty_ranking = len(comparisons.discounts) - 1
+        rankings = np.append(ideal.runs, empty_ranking)  # increasing
         rows = comparisons.rows_of(rankings)
-        number_of_ranking = np.zeros(n_rankings, dtype=np.intp)
-        number_of_ranking[rankings] = number.reshape(-1)
-        number_of_first = number_of_ranking[comparisons.first[rows]]
-        number_of_second = number_of_ranking[comparisons.second[rows]]
-        pairs = np.stack([number_of_first, number_of_second], axis=1)
-        distinct_pairs, position = np.unique(pairs, axis=0, return_inverse=True)
-        position_of_row = position.reshape(-1)  # in the distinct pairs
-        first, second = distinct_pairs.T
-        weights = distinct[first] - distinct[second]  # differences × documents with a weight
+        # The rankings of each comparison, as positions in `rankings`.
+        first = np.searchsorted(rankings, comparisons.first[rows])
+        second = np.searchsorted(rankings, comparisons.second[rows])
+
+        discounts = comparisons.discounts[np.ix_(rankings, ideal.documents)]
+        has_weight = discounts.any(axis=0)  # per document
+        weights, position_of_row = _distinct_differences(discounts[:, has_weight], first, second)
         # The documents with a weight come first, as the functions below expect.
         with_weight = ideal.documents[has_weight]
         without_weight = ideal.documents[~has_weight]
@@ -732,89 +833,122 @@ class _TermIntervals:
         return _ExtremesOfRows(rows, extremes[:, position_of_row], is_exact[position_of_row])
 
     def attainable_gains(self, documents: Ints, depth: int | None) -> AttainableGains:
-        """Return the gains of documents of a topic, and the discounts of its ideal ranking.
+        """Return the gains that documents of a topic can have, with its ideal ranking's discounts.
 
-        The depth is that of the ideal ranking, None for all documents. A base without an ideal
-        ranking has discounts of 0.
+        `depth` is that of the ideal ranking, None for all documents. A base without an ideal
+        ranking has discounts of 0. `self.levels` are all possible gains, from 0;
+        `self.allowed` says which of them documents with each pattern of known labels can have.
         """
-        n_documents = len(documents)
-        allowed = self.allowed[self.pattern[documents]]  # documents × levels
+        patterns = self.pattern_of_document[documents]
+        allowed = self.allowed[patterns]  # documents × levels
         # Leave out levels that no document can have, but keep the first, which is 0.
         is_used: Bools = np.asarray(allowed.any(axis=0))
         is_used[0] = True
         used_levels = self.levels[is_used]
         allowed_of_used = allowed[:, is_used]
+        discounts = self._ideal_discounts(len(documents), depth)
+        return AttainableGains(used_levels, allowed_of_used, discounts)
+
+    def _ideal_discounts(self, n_documents: int, depth: int | None) -> Floats:
+        """Return the discounts of the ideal ranking of some documents, 0 below its depth.
+
+        They are 0 if the base has no ideal ranking.
+        """
         if self.linear is None or self.linear.ideal is None:
-            no_discounts = np.zeros(n_documents)
-            return AttainableGains(used_levels, allowed_of_used, no_discounts)
+            return np.zeros(n_documents)
         rank = np.arange(1, n_documents + 1)
         discounts = self.linear.ideal.discount(rank)
-        if depth is not None:
-            discounts = np.where(rank <= depth, discounts, 0.0)
-        return AttainableGains(used_levels, allowed_of_used, discounts)
+        if depth is None:
+            return discounts
+        return np.where(rank <= depth, discounts, 0.0)
+
+    @cached_property
+    def _n_open(self) -> Ints:
+        """The number of open documents, whose gain is not known, of each topic."""
+        return self._number_by_topic(self.is_open)
+
+    def _number_by_topic(self, is_counted: Bools) -> Ints:
+        """Return the number of documents of each topic that a mask of documents selects."""
+        universe = self.owner.universe
+        topics = universe.pool_query[is_counted]
+        return np.bincount(topics, minlength=universe.n_queries).astype(np.intp)
 
     # -- bases that prefer relevant documents early
     # -----------------------------------------------------------------------------------
 
-    def _by_count(self, base: Counting) -> Interval:
+    def _intervals_by_count(self, base: Counting) -> Interval:
         """Return the extremes of a base that depends on the relevant documents' ranks only."""
+        # Level 0 is a gain of 0. Open documents may have that or another gain.
+        can_have_no_gain = self.allowed[self.pattern_of_document, 0]
+        may_be_relevant = self.is_open | ~can_have_no_gain
+        is_relevant = ~self.is_open & ~can_have_no_gain
+        n_relevant = self._number_by_topic(is_relevant)
         owner = self.owner
-        n_topics = owner.universe.n_queries
-        topic_of_document = owner.universe.pool_query
-        # Open documents may be relevant or not; others are known to be one of both.
-        has_no_gain = self.allowed[self.pattern, 0] & ~self.is_open
-        may_be_relevant = ~has_no_gain
-        is_relevant = may_be_relevant & ~self.is_open
-        n_relevant = np.bincount(topic_of_document[is_relevant], minlength=n_topics)
-        n_open = np.bincount(topic_of_document[self.is_open], minlength=n_topics)
-        result = Interval.unknown(len(owner.rankings), n_topics, exact=True)
-        for row, run in enumerate(owner.rankings):
+        result = Interval.unknown(len(owner.rankings), owner.universe.n_queries, exact=True)
+        for run_index, run in enumerate(owner.rankings):
             hits = run.hits.select(may_be_relevant[run.hits.row])
-            is_open_hit = self.is_open[hits.row]
             for topic in np.flatnonzero(owner.is_open).tolist():
-                # Hits are sorted by topic.
-                start, stop = np.searchsorted(hits.query, [topic, topic + 1])
-                is_open_in_topic = is_open_hit[start:stop]
-                n_open_hits = int(is_open_in_topic.sum())
-                n_relevant_hits = len(is_open_in_topic) - n_open_hits
-                documents = RetrievedDocuments(
-                    run=run,
-                    source=self.term.target.source,
-                    rank=hits.rank[start:stop],
-                    n_ret=int(hits.n_ret[topic]),
-                    is_open=is_open_in_topic,
-                    n_relevant_others=int(n_relevant[topic]) - n_relevant_hits,
-                    n_open_others=int(n_open[topic]) - n_open_hits,
-                )
-                result.ends[:, row, topic] = extremes_by_number(base, documents)
+                documents = self._possibly_relevant(run, hits, topic, int(n_relevant[topic]))
+                low_and_high = extremes_by_number(base, documents)
+                result.ends[:, run_index, topic] = low_and_high
         return result
 
-    def _by_number(self) -> Interval:
+    def _possibly_relevant(
+        self, run: Rankings, hits: Hits, topic: int, n_relevant: int
+    ) -> RetrievedDocuments:
+        """Return the documents of a topic that are or may be relevant, for a run.
+
+        Parameters
+        ----------
+        run : Rankings
+            The run.
+        hits : Hits
+            The retrieved documents that are or may be relevant, sorted by topic.
+        topic : int
+            The position of the topic.
+        n_relevant : int
+            The number of documents of the topic that are relevant in any case.
+        """
+        start, stop = np.searchsorted(hits.query, [topic, topic + 1])
+        documents = hits.row[start:stop]
+        is_open = self.is_open[documents]
+        n_open_hits = int(is_open.sum())
+        n_relevant_hits = len(documents) - n_open_hits
+        return RetrievedDocuments(
+            run=run,
+            source=self.term.target.source,
+            rank=hits.rank[start:stop],
+            n_ret=int(hits.n_ret[topic]),
+            is_open=is_open,
+            n_relevant_others=n_relevant - n_relevant_hits,
+            n_open_others=int(self._n_open[topic]) - n_open_hits,
+        )
+
+    def _intervals_by_evaluation(self) -> Interval:
         """Return the extremes of a base that prefers relevant documents early.
 
-        For each number of relevant documents among those without labels, two cases are evaluated:
-        the first of these in the ranking are relevant, or the last ones.
+        Open documents are those whose relevance is not known. For each number of relevant ones
+        among them, two cases are evaluated: the first ones in the ranking are relevant, which is
+        best, or the last ones, which is worst.
         """
         owner = self.owner
-        n_topics = owner.universe.n_queries
         topic_of_document = owner.universe.pool_query
-        n_open = np.bincount(topic_of_document[self.is_open], minlength=n_topics)
-        largest_number = int(n_open.max(initial=0))
-        result = Interval.unknown(len(owner.rankings), n_topics, exact=True)
-        for row, run in enumerate(owner.rankings):
-            low, high = result.ends[:, row]  # views, which are filled
+        largest_number = int(self._n_open.max(initial=0))
+        result = Interval.unknown(len(owner.rankings), owner.universe.n_queries, exact=True)
+        for run_index, run in enumerate(owner.rankings):
+            low, high = result.ends[:, run_index]  # views, which `out=` below fills
             documents = self._open_documents_by_rank(run)
-            topic = topic_of_document[documents]
+            topics = topic_of_document[documents]
             # How many open documents of the same topic are above and below each.
-            n_above = positions(topic)
-            n_below = n_open[topic] - n_above - 1
+            n_above = positions(topics)
+            n_below = self._n_open[topics] - n_above - 1
             for n_relevant in range(largest_number + 1):
                 # In a topic with fewer open documents, all of them are relevant.
                 first_documents = documents[n_above < n_relevant]
                 last_documents = documents[n_below < n_relevant]
                 for relevant in (first_documents, last_documents):
                     values = self._values_by_relevant(run, relevant)
-                    # Values that are NaN are no extremes.
+                    # `fmin` and `fmax` pass over NaN, which the ends are at first.
                     np.fmin(low, values, out=low)
                     np.fmax(high, values, out=high)
         return result
@@ -831,37 +965,71 @@ class _TermIntervals:
         return documents[by_topic_and_rank]
 
     def _values_by_relevant(self, run: Rankings, relevant: Ints) -> Floats:
-        """Return the value of each topic if, of the documents without labels, these are relevant."""
-        tuple_of_document = self._other_tuple.copy()
-        tuple_of_document[relevant] = self._relevant_tuple[relevant]
+        """Return a run's value on each topic if, of the open documents, only these are relevant.
+
+        `self.tuples` has label tuples, such as (2, 0); each document gets one that makes it
+        relevant or not.
+        """
+        tuple_of_document = self._tuple_if_not_relevant.copy()
+        tuple_of_document[relevant] = self._tuple_if_relevant[relevant]
         labels = self.tuples[tuple_of_document]  # documents × aspects
-        judgments = self.owner.complete(labels.T)
+        judgments = self.owner.complete(labels.T)  # takes aspects × documents
         term = self._term(judgments)
         judged_run = run.with_judgments(judgments)
         return term.base.values(judged_run, term.target)
 
     @cached_property
-    def _relevant_tuple(self) -> Ints:
+    def _tuple_if_relevant(self) -> Ints:
         """The index of a relevant label tuple of each document, of any one if it has none."""
         return self._tuple_of_document(self.gains > 0)
 
     @cached_property
-    def _other_tuple(self) -> Ints:
-        """The index of a label tuple of each document that is not relevant, of any if it has none."""
+    def _tuple_if_not_relevant(self) -> Ints:
+        """The index of a label tuple without gain of each document, of any one if it has none."""
         return self._tuple_of_document(self.gains <= 0)
 
     def _tuple_of_document(self, is_preferred: Bools) -> Ints:
         """Return the index of a preferred label tuple of each document, of any if it has none.
 
-        `is_preferred` is a mask of the label tuples.
+        `is_preferred` is a mask of the label tuples. They are sorted by the pattern of known labels
+        to which they belong, `self.pattern_of_tuple`; documents with the same pattern get the same
+        tuple.
         """
-        # Begin with the first tuple of each pattern: the tuples are sorted by pattern.
-        patterns = np.arange(len(self.allowed))
-        tuple_of_pattern = np.searchsorted(self.pattern_of_tuple, patterns)
+        n_patterns = len(self.allowed)
+        first_tuple_of_pattern = np.searchsorted(self.pattern_of_tuple, np.arange(n_patterns))
+        # The first tuple will do if none is preferred; the last of several preferred ones remains.
+        tuple_of_pattern = first_tuple_of_pattern
         preferred_tuples = np.flatnonzero(is_preferred)
         patterns_of_preferred = self.pattern_of_tuple[preferred_tuples]
         tuple_of_pattern[patterns_of_preferred] = preferred_tuples
-        return tuple_of_pattern[self.pattern]
+        return tuple_of_pattern[self.pattern_of_document]
+
+
+def _distinct_differences(discounts: Floats, first: Ints, second: Ints) -> tuple[Floats, Ints]:
+    """Return the distinct differences of discounts between two rankings, and that of each pair.
+
+    Rankings with the same discounts have the same differences, whose extremes are computed once.
+
+    Parameters
+    ----------
+    discounts : ndarray, rankings × documents
+    first, second : ndarray of int, shape (n_pairs,)
+        The rankings of each pair, as rows of `discounts`.
+
+    Returns
+    -------
+    differences : ndarray, distinct pairs × documents
+    position_of_pair : ndarray of int, shape (n_pairs,)
+        The row of each pair in `differences`.
+    """
+    distinct_discounts, number = np.unique(discounts, axis=0, return_inverse=True)
+    number_of_ranking = number.reshape(-1)  # some versions of NumPy return a column
+    pairs = np.stack([number_of_ranking[first], number_of_ranking[second]], axis=1)
+    distinct_pairs, position = np.unique(pairs, axis=0, return_inverse=True)
+    position_of_pair = position.reshape(-1)
+    distinct_first, distinct_second = distinct_pairs.T
+    differences = distinct_discounts[distinct_first] - distinct_discounts[distinct_second]
+    return differences, position_of_pair
 
 
 def _extremes_of_ratios(weights: Floats, gains: AttainableGains) -> tuple[Floats, Bools]:
@@ -879,12 +1047,14 @@ def _extremes_of_ratios(weights: Floats, gains: AttainableGains) -> tuple[Floats
     is_exact : ndarray of bool, shape (n_sums,)
         Whether both extremes are attained.
     """
-    # The lowest ratio is minus the highest one with negative weights.
+    # The lowest ratio is minus the highest one with negative weights: one call finds the highest
+    # ratios of both.
     n_sums = len(weights)
-    opposite_and_given = np.concatenate([-weights, weights])
-    maxima, is_attained = highest_ratios(opposite_and_given, gains)
-    lowest = 0.0 - maxima[:n_sums]  # not -maxima, which has negative zeros
-    highest = maxima[n_sums:]
+    negative_and_own = np.concatenate([-weights, weights])
+    highest_ratio, is_attained = highest_ratios(negative_and_own, gains)
+    highest_of_negative = highest_ratio[:n_sums]
+    highest = highest_ratio[n_sums:]
+    lowest = 0.0 - highest_of_negative  # a minus sign alone would give −0
     is_exact = is_attained[:n_sums] & is_attained[n_sums:]
     return np.stack([lowest, highest]), is_exact
 
@@ -911,16 +1081,18 @@ def _extremes_of_sums(form: Linear, topic: int, weights: Floats, gains: Attainab
     return extremes + 0.0  # turns −0 into 0
 
 
-def _label_tuples(known: Sequence[float], grades: Sequence[Floats]) -> Floats:
+def _label_tuples(pattern: Sequence[float], grades: Sequence[Floats]) -> Floats:
     """Return the label tuples of documents with a pattern of known labels, tuples × aspects.
 
-    Infinity is a missing label, which can be each grade of its aspect.
+    Infinity is a missing label, which can be each grade of its aspect: the pattern (2, ∞) has the
+    tuples (2, 0) and (2, 1) if the grades of the second aspect are 0 and 1.
     """
     labels_of_aspect: list[Any] = []
-    for label, grades_of_aspect in zip(known, grades, strict=True):
+    for label, grades_of_aspect in zip(pattern, grades, strict=True):
         is_missing = label == np.inf
         if is_missing:
             labels_of_aspect.append(grades_of_aspect)
         else:
             labels_of_aspect.append([label])
-    return np.array(list(product(*labels_of_aspect)))
+    tuples = list(product(*labels_of_aspect))
+    return np.array(tuples)

@@ -23,6 +23,7 @@ from ..evaluation.topic_clusters import (
     read_clusters,
 )
 from ..kernels.intervals import percentile_interval
+from ..kernels.mean_errors import Clusters
 from ._significance import resample_topics
 from ._value_matrices import read_oriented
 
@@ -166,46 +167,38 @@ def correlation(
     1        RR      AP       0.6667  0.6667  0.6667
     """
     kernel = kernel_of(method, p)
-    choice("rank_by", "mean", "query")(rank_by)
+    check_rank_by = choice("rank_by", "mean", "query")
+    check_rank_by(rank_by)
     level = None
     if ci is not None:
-        level = proportion("ci")(ci)
-    n_resamples = count("n_resamples")(n_resamples)
+        check_level = proportion("ci")
+        level = check_level(ci)
+    check_n_resamples = count("n_resamples")
+    n_resamples = check_n_resamples(n_resamples)
     seed = random_seed(seed)
     frame = read_long_frame(perquery)
+    # Clusters only matter to intervals; without a level, they are an error.
     cluster_of_topic = None
     if level is not None or cluster is not None:
         cluster_of_topic = read_clusters(cluster, frame)
         check_clusters_apply(cluster_of_topic, level)
     read = read_oriented(frame, measures, "correlation")
+    labels = read.labels
     values = read.values  # systems × topics × measures
     clusters = check_drawn_clusters(clusters_of_topics(cluster_of_topic, read.qids))
     best = None
     if top is not None:
         n_best = _check_top(top, rank_by)
         best = _best_systems(values, n_best)
-        kernel = partial(_correlate_best, best=best, kernel=kernel)
-    # The statistic takes weights of topics, which are numbers of draws in bootstrap samples.
-    if rank_by == "query":
-        by_query = _correlate_by_query(values, kernel)
-        is_defined = ~np.isnan(by_query)
-        matrices = np.where(is_defined, by_query, 0.0)
-        statistic = partial(_mean_of_defined, matrices=matrices, is_defined=is_defined)
-    else:
-        statistic = partial(_correlate_means, values=values, kernel=kernel)
+    statistic = _statistic(values, kernel, rank_by, best)
     equal_weights = np.ones(clusters.n_topics)
     correlations = statistic(equal_weights)
-    _warn_of_constants(values, read.labels, method, rank_by, best)
+    _warn_of_constants(values, labels, method, rank_by, best)
     if level is None:
-        return pd.DataFrame(correlations, index=read.labels, columns=read.labels)
-    rng = np.random.default_rng(seed)
-    counts = resample_topics(clusters, n_resamples, rng)  # topics × samples
-    replicates = []
-    for count_of_topic in counts.T:
-        weights = count_of_topic.astype(np.float64)
-        replicates.append(statistic(weights))
-    low, high = percentile_interval(np.stack(replicates), level, correlations)
-    return _frame_of_intervals(read.labels, correlations, low, high)
+        return pd.DataFrame(correlations, index=labels, columns=labels)
+    replicates = _bootstrap(statistic, clusters, n_resamples, seed)
+    low, high = percentile_interval(replicates, level, correlations)
+    return _frame_of_intervals(labels, correlations, low, high)
 
 
 def _check_top(top: int, rank_by: str) -> int:
@@ -214,7 +207,55 @@ def _check_top(top: int, rank_by: str) -> int:
         raise MultiAspectError(
             "top: expected rank_by='mean', by which the best systems are chosen, got 'query'"
         )
-    return count("top", low=2)(top)
+    check_number = count("top", low=2)
+    return check_number(top)
+
+
+def _statistic(
+    values: Floats, kernel: Kernel, rank_by: str, best: list[Ints] | None
+) -> Callable[[Floats], Floats]:
+    """Return the function that correlates measures, given the weights of the topics.
+
+    It takes weights, shape (n_topics,): equal ones, or the numbers of draws in a bootstrap sample.
+    It returns correlations, references × measures.
+
+    Parameters
+    ----------
+    values : ndarray, systems × topics × measures
+    kernel : callable
+        Correlates scores, measures × systems.
+    rank_by : {'mean', 'query'}
+        Whether means over topics are correlated, or the values of each topic.
+    best : list of ndarray of int, optional
+        The best systems by each reference, which are correlated alone. Only with 'mean'.
+    """
+    if rank_by == "query":
+        # The correlation of a topic has no weights: compute it once for all samples.
+        by_query = _correlate_by_query(values, kernel)
+        is_defined = ~np.isnan(by_query)
+        # 0 instead of NaN, so that sums over topics are numbers.
+        matrices = np.where(is_defined, by_query, 0.0)
+        return partial(_mean_of_defined, matrices=matrices, is_defined=is_defined)
+    if best is None:
+        return partial(_correlate_means, values=values, kernel=kernel)
+    kernel_of_best = partial(_correlate_best, best=best, kernel=kernel)
+    return partial(_correlate_means, values=values, kernel=kernel_of_best)
+
+
+def _bootstrap(
+    statistic: Callable[[Floats], Floats], clusters: Clusters, n_resamples: int, seed: int
+) -> Floats:
+    """Return the statistic of each bootstrap sample, samples × references × measures.
+
+    Clusters of topics are drawn with replacement. The weight of a topic is its number of draws.
+    """
+    rng = np.random.default_rng(seed)
+    counts = resample_topics(clusters, n_resamples, rng)  # topics × samples
+    replicates = []
+    for count_of_topic in counts.T:
+        weights = count_of_topic.astype(np.float64)
+        replicates.append(statistic(weights))
+    return np.stack(replicates)
 
 
 def _frame_of_intervals(
@@ -354,8 +395,10 @@ def kernel_of(method: str, p: float) -> Kernel:
 
     It returns the matrix of correlations, references × measures.
     """
-    choice("method", *METHODS)(method)
-    persistence = proportion("p")(p)
+    check_method = choice("method", *METHODS)
+    check_persistence = proportion("p")
+    check_method(method)
+    persistence = check_persistence(p)
     kernels: dict[str, Kernel] = {
         "kendall": _kendall,
         "tau_ap": _tau_ap,
@@ -557,43 +600,50 @@ def _warn_of_constants(
 
 
 def _find_constants(values: Floats, rank_by: str, best: list[Ints] | None) -> Bools:
-    """Return whether measures give all correlated systems the same score, comparisons × measures.
+    """Return where a measure gives all systems that are correlated the same score.
 
-    The comparisons are the topics with ``rank_by='query'``, the references if each has its best
-    systems, and otherwise a single one. The parameters are those of `_warn_of_constants`.
+    The result is comparisons × measures. There is one comparison per topic with
+    ``rank_by='query'``; else one per reference, if each has its best systems; else a single one.
+    The parameters are those of `_warn_of_constants`.
     """
     if rank_by == "query":
-        scores = round_scores(values)
-    else:
-        means = values.mean(axis=1, keepdims=True)
-        scores = round_scores(means)
+        scores_by_topic = round_scores(values)  # systems × topics × measures
+        return _are_equal(scores_by_topic)
+    means = values.mean(axis=1)
+    scores = round_scores(means)  # systems × measures
     if best is None:
         all_systems = np.arange(len(scores))
         best = [all_systems]
-    parts = []
+    is_constant = []
     for systems in best:
-        scores_of_best = scores[systems]  # systems × topics (1 for means) × measures
-        score_of_first = scores_of_best[:1]
-        is_same = scores_of_best == score_of_first
-        parts.append(is_same.all(axis=0))
-    return np.concatenate(parts)
+        scores_of_best = scores[systems]
+        is_constant.append(_are_equal(scores_of_best))
+    return np.stack(is_constant)
+
+
+def _are_equal(scores: Floats) -> Bools:
+    """Return whether the scores of all systems, the first axis, are equal."""
+    score_of_first = scores[0]
+    return np.asarray((scores == score_of_first).all(axis=0))
 
 
 def _consequence_of_constant(
     is_constant: Bools, measures: list[object], rank_by: str, best: list[Ints] | None
 ) -> str:
-    """Return where a measure is constant, by topic or by reference, and what follows from it.
+    """Return where a measure gives all systems the same score, and what follows from it.
 
-    `is_constant` is a mask of the topics with ``rank_by='query'``, of the references if each has
-    its best systems, and a single value otherwise.
+    `is_constant` has one element per comparison, which are those of `_find_constants`: topics,
+    references with their best systems, or a single one.
     """
     if rank_by == "query":
-        n_topics = len(is_constant)
-        n_constant = is_constant.sum()
+        is_constant_on_topic = is_constant
+        n_topics = len(is_constant_on_topic)
+        n_constant = is_constant_on_topic.sum()
         return f"on {n_constant} of {n_topics} topics, which are excluded from the mean"
     if best is None:
         return "on average, so its correlations are NaN"
-    first_reference = int(is_constant.argmax())
+    is_constant_for_reference = is_constant
+    first_reference = int(is_constant_for_reference.argmax())  # the first that is True
     reference = measures[first_reference]
     return f"among the best by {reference}, so this correlation is NaN"
 
@@ -624,10 +674,12 @@ def _pearson(scores: Floats) -> Floats:
     first_score = scores[:, :1]
     differences = scores - first_score
     # Scaled to at most 1, so that the squares of large scores are finite.
-    largest = np.abs(differences).max(axis=1, keepdims=True)
+    magnitudes = np.abs(differences)
+    largest = magnitudes.max(axis=1, keepdims=True)
     zeros = np.zeros_like(differences)
     scaled = np.divide(differences, largest, out=zeros, where=largest > 0)
-    deviations = scaled - scaled.mean(axis=1, keepdims=True)
+    mean = scaled.mean(axis=1, keepdims=True)
+    deviations = scaled - mean
     return _normalise(deviations @ deviations.T)
 
 
@@ -656,58 +708,64 @@ def _is_constant(scores: Floats) -> Bools:
 
 
 def _tau_ap(scores: Floats) -> Floats:
-    """Return Yilmaz's τ_AP of scores, measures × systems.
+    """Return Yilmaz's τ_AP of scores, measures × systems, as references × measures.
 
-    Of each system but the first by the other measure, it is the fraction of the systems above it
-    that the reference does not rank below it.
+    A measure ranks the systems. For each system but the first, take the fraction of the systems
+    above it that the reference does not rank below it. τ_AP is 2 · (mean of these fractions) − 1.
     """
     n_systems = scores.shape[1]
-    rank = _ranks(scores)
+    rank = _ranks(scores)  # from 0
     # Compare each system with all others: measures × systems × others.
     is_other_above = rank[:, None, :] < rank[:, :, None]
-    is_correct = scores[:, None, :] >= scores[:, :, None]
-    # A rank from 0 is the number of systems above; the first system has none: avoid 0 / 0.
+    is_not_below = scores[:, None, :] >= scores[:, :, None]  # by the measure as reference
+    # A rank from 0 is the number of systems above. The first system has none: 1 avoids 0 / 0.
     n_above = np.maximum(rank, 1)
     share_of_other = is_other_above / n_above[:, :, None]
-    sum_of_fractions = _sums_of_correct_shares(is_correct, share_of_other)
+    sum_of_fractions = _sum_shares(is_not_below, share_of_other)
     mean_fraction = sum_of_fractions / (n_systems - 1)
     result = 2 * mean_fraction - 1
+    # Equal scores are no ranking, neither of the reference nor of the measure.
     is_constant = _is_constant(scores)
     result[is_constant, :] = np.nan
     result[:, is_constant] = np.nan
     return np.asarray(result.clip(-1, 1), dtype=np.float64)
 
 
-def _sums_of_correct_shares(is_correct: Bools, share: Floats) -> Floats:
+def _sum_shares(is_correct: Bools, share: Floats) -> Floats:
     """Return the sum of the shares of the pairs that are correct, references × measures.
 
     Parameters
     ----------
     is_correct : ndarray of bool, references × systems × others
-        Whether the reference agrees that the other system is above.
+        Whether the reference agrees that the other system is above. References are the measures in
+        the same order.
     share : ndarray, measures × systems × others
         The share of the other system in those above, 0 if it is not above.
     """
+    # With the pairs of systems in one axis, the sum over pairs is a matrix product.
     n_measures = len(share)
-    # Sum over both systems of a pair: one row per reference or measure, one column per pair.
-    correct_pairs = is_correct.astype(np.float64).reshape(n_measures, -1)
-    share_of_pairs = share.reshape(n_measures, -1)
-    return np.asarray(correct_pairs @ share_of_pairs.T)
+    correct_by_pair = is_correct.reshape(n_measures, -1).astype(np.float64)  # references × pairs
+    share_by_pair = share.reshape(n_measures, -1)  # measures × pairs
+    return np.asarray(correct_by_pair @ share_by_pair.T)
 
 
 def _tau_ap_b(scores: Floats) -> Floats:
     """Return τ_AP,b of scores, measures × systems: the mean of both directions of τ_AP.
 
-    Systems of the first tied group are left out, and pairs that the reference ties are wrong.
+    The result is measures × measures. As opposed to `_tau_ap`, ties are no order: systems of the
+    first tied group are left out, and pairs that the reference ties are wrong.
     """
     # Compare each system with all others: measures × systems × others.
     is_other_above = scores[:, None, :] > scores[:, :, None]
     n_above = is_other_above.sum(axis=2)
     divisor = np.maximum(n_above, 1)  # avoids 0 / 0 in the first tied group
     share_of_other = is_other_above / divisor[:, :, None]
-    sum_of_fractions = _sums_of_correct_shares(is_other_above, share_of_other)
+    # Of each system, the fraction of those above it by a measure that are above it by the reference;
+    # here, their sum over systems, references × measures.
+    sum_of_fractions = _sum_shares(is_other_above, share_of_other)
     # Systems of the first group have none above.
-    n_counted = (n_above > 0).sum(axis=1)
+    is_counted = n_above > 0
+    n_counted = is_counted.sum(axis=1)  # per measure, the columns of the sums
     with np.errstate(invalid="ignore"):
         mean_fraction = sum_of_fractions / n_counted  # NaN for a measure with equal scores
     one_way = 2 * mean_fraction - 1  # references × measures
@@ -716,41 +774,51 @@ def _tau_ap_b(scores: Floats) -> Floats:
 
 
 def _tau_gap(scores: Floats) -> Floats:
-    """Return Gao and Oard's τ_GAP of scores, measures × systems.
+    """Return Gao and Oard's τ_GAP of scores, measures × systems, as references × measures.
 
-    Of each system, it is the fraction of the reference's gaps to the systems above it by the other
-    measure that belong to pairs in the right order.
+    A measure ranks the systems. For each system, take the gaps between its score and those of the
+    systems above it, in the reference's scores, and the fraction of them that belongs to pairs in
+    the right order. τ_GAP is 2 · (mean of these fractions) − 1.
     """
     rank = _ranks(scores)
-    # Compare each system with all others: measures × systems × others.
-    gap_to_other = scores[:, None, :] - scores[:, :, None]
-    is_other_above = rank[:, None, :] < rank[:, :, None]
-    # Sum over others, by a matrix product for each system.
-    gap = gap_to_other.transpose(1, 0, 2)  # systems × references × others
-    above = is_other_above.transpose(1, 2, 0).astype(np.float64)  # systems × others × measures
-    right_gaps = gap.clip(0) @ above  # systems × references × measures
-    all_gaps = np.abs(gap) @ above
+    # Compare each system with all others. Systems are the first axis, for a matrix product per
+    # system, (references × others) @ (others × measures).
+    scores_by_system = scores.T
+    rank_by_system = rank.T
+    gap = scores[None, :, :] - scores_by_system[:, :, None]  # systems × references × others
+    is_other_above = rank_by_system[None, :, :] < rank_by_system[:, None, :]
+    is_above = is_other_above.astype(np.float64)  # systems × others × measures
+    # The gap to a system above is positive if the reference agrees.
+    right_gaps = gap.clip(0) @ is_above  # systems × references × measures
+    all_gaps = np.abs(gap) @ is_above
     # Systems without a gap to those above are left out.
     has_gap = all_gaps > 0
     no_fractions = np.zeros_like(all_gaps)
     fraction = np.divide(right_gaps, all_gaps, out=no_fractions, where=has_gap)
     n_counted = has_gap.sum(axis=0)
     with np.errstate(invalid="ignore"):
-        mean_fraction = fraction.sum(axis=0) / n_counted
+        mean_fraction = fraction.sum(axis=0) / n_counted  # NaN if no system remains
     result = 2 * mean_fraction - 1
-    result[:, _is_constant(scores)] = np.nan
+    is_constant = _is_constant(scores)
+    result[:, is_constant] = np.nan
     return np.asarray(result.clip(-1, 1))
 
 
 def _rbo(scores: Floats, p: float) -> Floats:
-    """Return the extrapolated rank-biased overlap of scores, measures × systems."""
+    """Return the extrapolated rank-biased overlap of scores, measures × systems.
+
+    With the agreement A_d of the systems in the first d ranks of two rankings, from 0 to 1, it is
+    (1 − p) / p · Σ_d A_d · p^d + A_n · p^n for n systems. The result is references × measures.
+    """
     n_measures, n_systems = scores.shape
     is_other_above = scores[:, None, :] > scores[:, :, None]  # measures × systems × others
-    ranks: Ints = 1 + is_other_above.sum(axis=2)  # tied systems share the first of their ranks
+    n_above = is_other_above.sum(axis=2)
+    ranks: Ints = 1 + n_above  # tied systems share the first of their ranks
     depths = np.arange(1, n_systems + 1)
     weights = p ** depths.astype(np.float64)
+    weight_of_rest = p**n_systems
     is_within_depth = ranks[:, :, None] <= depths  # measures × systems × depths
-    n_within_depth = is_within_depth.sum(axis=1)
+    n_within_depth = is_within_depth.sum(axis=1)  # d, or more if systems are tied at rank d
     result = np.empty((n_measures, n_measures))
     for reference in range(n_measures):
         overlap = _overlap_by_depth(ranks, ranks[reference])  # measures × depths
@@ -759,7 +827,7 @@ def _rbo(scores: Floats, p: float) -> Floats:
         weighted_agreement = (1 - p) / p * (agreement @ weights)
         # Below the last depth, the agreement is assumed to remain the same.
         last_agreement = agreement[:, -1]
-        extrapolated = last_agreement * p**n_systems
+        extrapolated = last_agreement * weight_of_rest
         result[reference] = weighted_agreement + extrapolated
     return result.clip(0, 1)
 
@@ -776,9 +844,11 @@ def _overlap_by_depth(ranks: Ints, ranks_of_reference: Ints) -> Ints:
     n_measures, n_systems = ranks.shape
     # A system is in common from the lower one of its two ranks on.
     first_common_depth = np.maximum(ranks, ranks_of_reference)
-    # Count all measures at once: number the cells of measures × depths, row by row.
-    first_cell_of_measure = np.arange(n_measures)[:, None] * n_systems
-    cells = first_cell_of_measure + first_common_depth - 1
-    count_of_cell = np.bincount(cells.ravel(), minlength=n_measures * n_systems)
-    n_new_systems = count_of_cell.reshape(n_measures, n_systems)
+    # Count how many systems have each first common depth, for all measures at once: with 3 systems,
+    # the depths 1, 2, 3 have the numbers 0, 1, 2 for the first measure, 3, 4, 5 for the second one.
+    first_number_of_measure = np.arange(n_measures)[:, None] * n_systems
+    number_of_depth = first_number_of_measure + first_common_depth - 1
+    n_numbers = n_measures * n_systems
+    count_of_number = np.bincount(number_of_depth.ravel(), minlength=n_numbers)
+    n_new_systems = count_of_number.reshape(n_measures, n_systems)  # measures × depths
     return n_new_systems.cumsum(axis=1)
