@@ -760,8 +760,8 @@ def _tau_ap_b(scores: Floats) -> Floats:
     n_above = is_other_above.sum(axis=2)
     divisor = np.maximum(n_above, 1)  # avoids 0 / 0 in the first tied group
     share_of_other = is_other_above / divisor[:, :, None]
-    # Of each system, the fraction of those above it by a measure that are above it by the reference;
-    # here, their sum over systems, references × measures.
+    # The fraction of the systems above a system by a measure that the reference has above it, too;
+    # summed over systems: references × measures.
     sum_of_fractions = _sum_shares(is_other_above, share_of_other)
     # Systems of the first group have none above.
     is_counted = n_above > 0

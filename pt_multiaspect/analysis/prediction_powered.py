@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -162,7 +163,8 @@ class PredictionPowered(View):
         >>> import pandas as pd
         >>> from pt_multiaspect import analysis
         >>> human = [0.3, 0.1, 0.46, 0.19, 0.26, 0.26]
-        >>> model = [0.41, 0.21, 0.48, 0.17, 0.32, 0.61, 0.78, 0.63, 0.43, 0.25, 0.11, 0.32, 0.71, 0.77, 0.8, 0.19]
+        >>> model = [0.41, 0.21, 0.48, 0.17, 0.32, 0.61, 0.78, 0.63]
+        >>> model += [0.43, 0.25, 0.11, 0.32, 0.71, 0.77, 0.8, 0.19]
         >>> frames = [
         ...     pd.DataFrame([("a", f"q{n}", "AP", value) for n, value in enumerate(part)])
         ...     .set_axis(["name", "qid", "measure", "value"], axis=1)
@@ -190,34 +192,38 @@ class PredictionPowered(View):
             rows = self.differences
         n_topics = (rows["n_human"] + rows["n_further"]).to_numpy(dtype=np.float64)
         plan = _Plan(rows["sd"].to_numpy(), rows["error_sd"].to_numpy(), n_topics, self.ci)
+        suffices: Callable[[Floats], Bools]
         if width is not None:
-            half_of_width = real("width", low=0, open_low=True)(width) / 2
-            needed = plan.least_topics(lambda n_human: plan.is_narrow(n_human, half_of_width))
+            check_width = real("width", low=0, open_low=True)
+            suffices = partial(plan.is_narrow, largest_margin=check_width(width) / 2)
         else:
-            wanted = real("difference", low=0, open_low=True)(difference)
-            chance = self._check_power(power)
-            slope = _slopes_from_weights(rows, n_topics)
-            needed = plan.least_topics(
-                lambda n_human: plan.has_power(n_human, wanted, chance, slope)
+            check_difference = real("difference", low=0, open_low=True)
+            suffices = partial(
+                plan.has_power,
+                difference=check_difference(difference),
+                power=self._check_power(power),
+                slope=_slopes_from_weights(rows, n_topics),
             )
+        n_needed = plan.least_topics(suffices)
         keys = [key for key in ("measure", "baseline", "name") if key in rows]
-        return rows[keys].assign(n_topics=n_topics.astype(np.int64), n_needed=needed)
+        return rows[keys].assign(n_topics=n_topics.astype(np.int64), n_needed=n_needed)
 
     def _check_power(self, power: float) -> float:
-        """Return the power, after checking that it is above that without any difference, 1 − ci."""
-        chance = proportion("power")(power)
+        """Return the power, after checking that it is above 1 − ci, that without a difference."""
+        check_probability = proportion("power")
+        probability = check_probability(power)
         error_level = 1 - self.ci
-        if chance <= error_level:
+        if probability <= error_level:
             raise MultiAspectError(
-                f"power: expected a probability above 1 − ci, {error_level:g}, got {chance:g}"
+                f"power: expected a probability above 1 − ci, {error_level:g}, got {probability:g}"
             )
-        return chance
+        return probability
 
     def _title(self) -> str:
         return "Prediction-powered estimates"
 
     def _content(self) -> list[Block]:
-        """Return the table of the runs, that of their differences if there is one, and the notes."""
+        """Return the table of the runs, that of their differences if any, and the notes."""
         blocks: list[Block] = [estimates_table(self.table)]
         if self.differences is not None:
             blocks.append(Heading(f"Differences from {self.baseline}"))
@@ -359,7 +365,8 @@ def prediction_powered(
     ...     ]
     ...     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
     >>> powered = analysis.prediction_powered(perquery(12), perquery(60, bias=0.1, noise=0.05))
-    >>> columns = ["name", "n_human", "n_further", "estimate", "low", "high", "lambda", "human", "model"]
+    >>> columns = ["name", "n_human", "n_further", "estimate", "low", "high"]
+    >>> columns += ["lambda", "human", "model"]
     >>> powered.table[columns].round(2)
       name  n_human  n_further  estimate   low  high  lambda  human  model
     0    a       12         48      0.41  0.33  0.48    0.76   0.42   0.50
@@ -485,14 +492,21 @@ class _Matrix(NamedTuple):
 
 
 def _read_matrix(rows: pd.DataFrame, title: str, gap_remedy: str) -> _Matrix:
-    """Return the values of one measure; runs and topics are sorted as text."""
+    """Return the values of one measure; runs and topics are sorted as text.
+
+    `title` names the frame in errors, and `gap_remedy` says what to do about missing values.
+    """
     with errors_of(title):
         values, names, topics, _ = matrix(rows, least=1, gap_remedy=gap_remedy)
-    return _Matrix(values[:, :, 0], names, topics)
+    values_of_measure = values[:, :, 0]  # of the only measure
+    return _Matrix(values_of_measure, names, topics)
 
 
 def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[_Measured]:
-    """Yield the values of each measure of two long frames, with runs and topics in the same order."""
+    """Yield the values of each measure of two long frames, after checking that they match.
+
+    Runs are in the order of the model's frame.
+    """
     _check_same(human, model, "measure")
     _check_means(human)
     _check_means(model)
@@ -503,29 +517,38 @@ def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[_Measured
         by_human = _read_matrix(human_rows, "human", "judge it for all systems")
         by_model = _read_matrix(model_rows, "model", "let the model judge it for all systems")
         _check_topics(str(label), by_human.topics, by_model.topics)
-
-        # Runs are in the order of the model's frame, topics in that of the human topics.
         names = model_rows["name"].unique().tolist()
-        human_run_rows = _positions(names, by_human.names)
-        model_run_rows = _positions(names, by_model.names)
-        human_columns = _positions(by_human.topics, by_model.topics)
-        all_columns = np.arange(len(by_model.topics))
-        further_columns = np.setdiff1d(all_columns, human_columns)
-        values = _Values(
-            human=by_human.values[human_run_rows],
-            labels=by_model.values[np.ix_(model_run_rows, human_columns)],
-            further=by_model.values[np.ix_(model_run_rows, further_columns)],
-        )
-        columns = [*human_columns, *further_columns]
-        topics = [by_model.topics[column] for column in columns]
-        yield _Measured(label, names, topics, values)
+        yield _join_matrices(label, names, by_human, by_model)
+
+
+def _join_matrices(label: Any, names: list[Any], by_human: _Matrix, by_model: _Matrix) -> _Measured:
+    """Return the values of one measure with the same order of runs and topics.
+
+    Runs are in the order of `names`. Topics are first those that people judged, in their order, and
+    then the further ones that only the model judged.
+    """
+    # Rows are runs, columns are topics.
+    human_rows = _positions(names, by_human.names)
+    model_rows = _positions(names, by_model.names)
+    # Where the model's matrix has the human topics.
+    human_columns = _positions(by_human.topics, by_model.topics)
+    all_columns = np.arange(len(by_model.topics))
+    further_columns = np.setdiff1d(all_columns, human_columns)
+    values = _Values(
+        human=by_human.values[human_rows],
+        labels=by_model.values[np.ix_(model_rows, human_columns)],
+        further=by_model.values[np.ix_(model_rows, further_columns)],
+    )
+    columns = [*human_columns, *further_columns]
+    topics = [by_model.topics[column] for column in columns]
+    return _Measured(label, names, topics, values)
 
 
 def _positions(items: list[Any], among: list[Any]) -> Ints:
     """Return the positions of items in a list that has all of them, compared as text."""
-    wanted = list(map(str, items))
-    texts = pd.Index(list(map(str, among)))
-    return texts.get_indexer(pd.Index(wanted))
+    texts_of_items = list(map(str, items))
+    texts = list(map(str, among))
+    return pd.Index(texts).get_indexer(pd.Index(texts_of_items))
 
 
 def _check_same(human: pd.DataFrame, model: pd.DataFrame, column: str, where: str = "") -> None:
@@ -563,13 +586,16 @@ def _check_means(perquery: pd.DataFrame) -> None:
 
 
 def _check_topics(label: str, human: list[Any], model: list[Any]) -> None:
-    """Check that there are enough human topics, and that the model judged all of them."""
-    lacking = sorted(set(map(str, human)) - set(map(str, model)))
-    if lacking:
+    """Check that there are enough human topics, and that the model judged all of them.
+
+    `label` is that of the measure, `human` are the human topics, and `model` the model's topics.
+    """
+    only_human = sorted(set(map(str, human)) - set(map(str, model)))
+    if only_human:
         human_parameter = parameter("human")
         model_parameter = parameter("model")
-        n_lacking = tally(len(lacking), "topic")
-        # More human topics than topics of the model: probably given the wrong way round.
+        number_in_words = tally(len(only_human), "topic")  # '(2 such topics in all)'
+        # The model should judge more topics than people do: else, guess that they are swapped.
         if len(human) > len(model):
             remedy = f"Are {human_parameter} and {model_parameter} swapped?"
         else:
@@ -579,7 +605,8 @@ def _check_topics(label: str, human: list[Any], model: list[Any]) -> None:
             )
         raise MultiAspectError(
             f"{label}: expected all {len(human)} topics of {human_parameter} in {model_parameter}, "
-            f"which has {len(model)} topics, got none for topic {lacking[0]} {n_lacking}. {remedy}"
+            f"which has {len(model)} topics, got none for topic {only_human[0]} {number_in_words}. "
+            f"{remedy}"
         )
     if len(human) < LEAST_TOPICS:
         raise MultiAspectError(
@@ -589,9 +616,10 @@ def _check_topics(label: str, human: list[Any], model: list[Any]) -> None:
 
 
 def _differences(values: Floats, baseline: int) -> Floats:
-    """Return the values of the other runs minus those of the baseline, shape (n_runs - 1, n_topics).
+    """Return the values of the other runs minus those of the baseline.
 
-    They are 0 where they differ by rounding errors only.
+    The values have the shape (n_runs, n_topics), the differences one row less. They are 0 where
+    they are rounding errors.
     """
     largest = np.abs(values).max(axis=1, initial=0.0)  # (n_runs,)
     largest_of_both = np.maximum(largest, largest[baseline])
@@ -601,10 +629,13 @@ def _differences(values: Floats, baseline: int) -> Floats:
 
 
 def _clusters_note(human: Floats, human_clusters: Clusters) -> str:
-    """Return a note on the clusters of the human topics, from the human values."""
+    """Return a note on the clusters of the human topics: their sizes and degrees of freedom.
+
+    The estimated slope in λ costs one of these degrees of freedom.
+    """
     effect = design_effect(human, human_clusters)
-    words = clusters_in_words(human_clusters, effect)
-    return f"Human topics: {words}, one less where λ is estimated"
+    sizes_and_freedom = clusters_in_words(human_clusters, effect)
+    return f"Human topics: {sizes_and_freedom}, one less where λ is estimated"
 
 
 def _estimates(
@@ -629,21 +660,18 @@ def _estimates(
     fit = _fit(values, human_clusters)
     n_topics = values.n_human + values.n_further
     weight = fit.slope * values.n_further / n_topics  # λ
-    # Without further topics, the human topics alone remain.
-    estimate = human
     if values.n_further:
         estimate = _powered_intervals(values, human, fit, weight, confidence, clusters)
-
+    else:
+        # Without further topics, there is nothing to correct the human means by.
+        estimate = human
     sd = np.sqrt(variance(values.human, human_clusters))
-    # Clusters of topics are not planned.
     n_to_halve = np.full(len(sd), np.nan)
+    # Clusters of topics are not planned.
     if clusters.are_single_topics:
-        n_topics_of_rows = np.full(len(sd), float(n_topics))
-        plan = _Plan(sd, fit.error_sd, n_topics_of_rows, confidence)
-        half_margin = estimate.margin / 2
-        n_to_halve = plan.least_topics(
-            lambda n_human: plan.is_narrow(n_human, half_margin), above=values.n_human
-        )
+        plan = _Plan(sd, fit.error_sd, np.full(len(sd), float(n_topics)), confidence)
+        halves_width = partial(plan.is_narrow, largest_margin=estimate.margin / 2)
+        n_to_halve = plan.least_topics(halves_width, above=values.n_human)
     columns = {
         "n_human": values.n_human,
         "n_further": values.n_further,
@@ -676,7 +704,9 @@ class _Intervals(NamedTuple):
 
 def _mean_intervals(values: Floats, confidence: float, clusters: Clusters) -> _Intervals:
     """Return Student's t intervals of the means of values, shape (n_runs, n_topics)."""
-    return _Intervals(values.mean(axis=1), half_width(values, confidence, clusters))
+    means = values.mean(axis=1)
+    margins = half_width(values, confidence, clusters)
+    return _Intervals(means, margins)
 
 
 def _powered_intervals(
@@ -689,16 +719,36 @@ def _powered_intervals(
 ) -> _Intervals:
     """Return the human means, corrected by the labels of further topics, and their intervals.
 
-    `human` are the intervals of the human topics alone, `fit` is their regression on the labels,
-    `weight` is λ, and `clusters` are those of all topics.
+    The estimate is mean(H) + λ·(mean(L') − mean(L)), of the human values H, the model's labels L of
+    the same topics, and its labels L' of the further topics.
+
+    Parameters
+    ----------
+    values : _Values
+        H, L and L'.
+    human : _Intervals
+        The means and intervals of H alone.
+    fit : _Fit
+        The regression of H on L.
+    weight : ndarray, one per run
+        λ.
+    confidence : float
+        The confidence level.
+    clusters : Clusters
+        The clusters of all topics, of which the human topics are the first ones.
     """
-    human_clusters = clusters.take(np.arange(values.n_human))
-    distance = values.further.mean(axis=1) - values.labels.mean(axis=1)  # mean(L') − mean(L)
+    mean_label = values.labels.mean(axis=1)
+    mean_further_label = values.further.mean(axis=1)
+    distance = mean_further_label - mean_label
     estimate = human.center + weight * distance
     squared_error = _squared_error(values, fit, distance, clusters)
-    quantile = t_quantile(human_clusters.freedom - 1, confidence)
+    # The slope of the regression is estimated from the human topics, which costs one of their
+    # degrees of freedom.
+    human_clusters = clusters.take(np.arange(values.n_human))
+    freedom = human_clusters.freedom - 1
+    quantile = t_quantile(freedom, confidence)
     powered_margin = quantile * np.sqrt(squared_error)
-    # Labels that do not vary say nothing: the human topics alone remain.
+    # Labels that do not vary say nothing: λ is 0, and the interval that of the human topics alone.
     labels_vary = variance(values.labels) > 0
     margin = np.where(labels_vary, powered_margin, human.margin)
     return _Intervals(estimate, margin)
@@ -731,12 +781,13 @@ def _fit(values: _Values, human_clusters: Clusters) -> _Fit:
     slope = _slope(values.human, values.labels)
     predictions = slope[:, None] * values.labels
     residuals = values.human - predictions
-    # The slope costs one degree of freedom, unless the labels do not vary.
-    full_freedom = human_clusters.freedom
+    # The estimated slope costs one degree of freedom, unless the labels do not vary.
+    freedom = human_clusters.freedom
     labels_vary = variance(values.labels) > 0
-    freedom = np.where(labels_vary, full_freedom - 1, full_freedom)
-    # The variance has the divisor of the full degrees of freedom.
-    error_variance = variance(residuals, human_clusters) * full_freedom / freedom
+    freedom_of_residuals = np.where(labels_vary, freedom - 1, freedom)
+    # `variance` divides a sum of squares by the full degrees of freedom: divide by these instead.
+    sum_of_squares = variance(residuals, human_clusters) * freedom
+    error_variance = sum_of_squares / freedom_of_residuals
     error_sd = np.sqrt(error_variance)
     return _Fit(slope, residuals, error_sd)
 
@@ -744,14 +795,15 @@ def _fit(values: _Values, human_clusters: Clusters) -> _Fit:
 def _slope(human: Floats, labels: Floats) -> Floats:
     """Return the slope of H on L, cov(H, L) / var(L), limited to [0, 1], one per run."""
     n_human = human.shape[1]
-    human_deviations = human - human.mean(axis=1, keepdims=True)
-    label_deviations = labels - labels.mean(axis=1, keepdims=True)
-    products = human_deviations * label_deviations
+    mean_human = human.mean(axis=1, keepdims=True)
+    mean_label = labels.mean(axis=1, keepdims=True)
+    products = (human - mean_human) * (labels - mean_label)
     covariance = products.sum(axis=1) / (n_human - 1)
     slope = ratio(covariance, variance(labels))
     # Deviations of equal human values are rounding errors.
     human_varies = variance(human) > 0
-    return np.where(human_varies, slope, 0.0).clip(0, 1)
+    slope_or_none = np.where(human_varies, slope, 0.0)
+    return slope_or_none.clip(0, 1)
 
 
 def _squared_error(values: _Values, fit: _Fit, distance: Floats, clusters: Clusters) -> Floats:
@@ -765,39 +817,51 @@ def _squared_error(values: _Values, fit: _Fit, distance: Floats, clusters: Clust
     values : _Values
         The values H, L and L', with N > 0.
     fit : _Fit
-        The regression of H on L.
+        The regression of H on L, with the slope b and the residuals e = H − b·L.
     distance : ndarray, one per run
         mean(L') − mean(L).
     clusters : Clusters
-        The clusters of all topics.
+        The clusters of all topics, of which the human topics are the first ones.
+    """
+    labels = values.all_labels
+    human_clusters = clusters.take(np.arange(values.n_human))
+    regression_error = _regression_error(values, fit, distance, human_clusters)
+    label_error = fit.slope**2 * variance(labels, clusters) / len(clusters)
+    covariance = _covariance_within_clusters(fit.residuals, labels, clusters)
+    # The variance of mean(e) + b·mean(labels) has twice the covariance of both, times b.
+    total = regression_error + label_error + 2 * fit.slope * covariance
+    # A negative covariance must not make it smaller than the error of the residuals alone.
+    least = variance(fit.residuals, human_clusters) / len(human_clusters)
+    return np.asarray(np.maximum(total, least))
+
+
+def _regression_error(
+    values: _Values, fit: _Fit, distance: Floats, human_clusters: Clusters
+) -> Floats:
+    """Return the squared error of the regression at the mean of all labels, one per run.
+
+    It is s²·(1/n + δ²/SS) for n human topics that are independent. For G clusters of them, it is
+    s²·(1/G + n/G·δ²/SS), with s² of the clusters. The parameters are those of `_squared_error`.
     """
     n_human = values.n_human
-    labels = values.all_labels
-    human_clusters = clusters.take(np.arange(n_human))
-    n_human_clusters = len(human_clusters)
-
+    n_clusters = len(human_clusters)
     # δ, by how much the mean of all labels differs from that of the human topics.
     fraction_further = values.n_further / (n_human + values.n_further)
     delta = fraction_further * distance
     # SS, the sum of squares of L.
     sum_of_squares = (n_human - 1) * variance(values.labels)
-    delta_term = ratio(delta**2, sum_of_squares)
-    topics_per_cluster = n_human / n_human_clusters
-    factor = 1 / n_human_clusters + topics_per_cluster * delta_term
-    regression_error = fit.error_sd**2 * factor
-
-    label_error = fit.slope**2 * variance(labels, clusters) / len(clusters)
-    covariance = _covariance_within_clusters(fit.residuals, labels, clusters)
-    total = regression_error + label_error + 2 * fit.slope * covariance
-    # A negative covariance must not make it smaller than the error of the residuals alone.
-    least = variance(fit.residuals, human_clusters) / n_human_clusters
-    return np.asarray(np.maximum(total, least))
+    delta_term = ratio(delta**2, sum_of_squares)  # 0 if the labels do not vary
+    topics_per_cluster = n_human / n_clusters
+    factor = 1 / n_clusters + topics_per_cluster * delta_term
+    error_variance = fit.error_sd**2  # s²
+    return error_variance * factor
 
 
 def _covariance_within_clusters(residuals: Floats, labels: Floats, clusters: Clusters) -> Floats:
     """Return the covariance of mean residuals and mean labels over topics of the same clusters.
 
-    Only pairs of different topics count: it is 0 if each cluster has one topic.
+    It is Σ e_i/n · l_j/T over the pairs of different topics i and j of a cluster, for deviations e
+    of the n residuals and l of the T labels from their means: 0 if each cluster has one topic.
 
     Parameters
     ----------
@@ -812,15 +876,17 @@ def _covariance_within_clusters(residuals: Floats, labels: Floats, clusters: Clu
     n_topics = labels.shape[1]
     residual_deviations = residuals - residuals.mean(axis=1, keepdims=True)
     label_deviations = labels - labels.mean(axis=1, keepdims=True)
-    # The part of each topic in both means; further topics have no residual.
-    residual_parts = np.zeros_like(labels)
-    residual_parts[:, :n_human] = residual_deviations / n_human
-    label_parts = label_deviations / n_topics
+    # What each topic contributes to both means; further topics have no residual.
+    residual_shares = np.zeros_like(labels)
+    residual_shares[:, :n_human] = residual_deviations / n_human
+    label_shares = label_deviations / n_topics
 
-    # The product of two sums over a cluster is the sum over all pairs of its topics. Subtract those
-    # of a topic with itself.
-    products_of_clusters = clusters.sums(residual_parts) * clusters.sums(label_parts)
-    products_of_topics = residual_parts * label_parts
+    # (e_1 + e_2) · (l_1 + l_2) has the products of all pairs of a cluster's topics, with those of a
+    # topic with itself, which are subtracted.
+    residual_sums = clusters.sums(residual_shares)  # runs × clusters
+    label_sums = clusters.sums(label_shares)
+    products_of_clusters = residual_sums * label_sums
+    products_of_topics = residual_shares * label_shares
     sum_of_all_pairs = products_of_clusters.sum(axis=1)
     sum_of_own_pairs = products_of_topics.sum(axis=1)
     return np.asarray(sum_of_all_pairs - sum_of_own_pairs)
@@ -847,9 +913,9 @@ class _Plan:
     def least_topics(
         self, suffices: Callable[[Floats], Bools], above: float = LEAST_TOPICS - 1
     ) -> Floats:
-        """Return the least number of human topics above a number that suffices, by bisection.
+        """Return the least number of human topics above a number that suffices, one per row.
 
-        It is NaN if none does, or if values are equal.
+        It is NaN if not even all topics do, or if the human values of the row are equal.
 
         Parameters
         ----------
@@ -858,42 +924,47 @@ class _Plan:
         above : float
             A number that does not suffice.
         """
+        # Bisection of all rows at once: the answer is above `too_few`, and at most `enough`.
         too_few = np.full(len(self.sd), float(above))
-        enough = self.n_topics  # unless no number suffices, which is checked at the end
+        enough = self.n_topics  # supposed, and checked at the end
         while (enough - too_few > 1).any():
             middle = np.floor((too_few + enough) / 2)
-            # In rows that are found already, the middle is `too_few`, which may be below 4.
-            tried = np.maximum(middle, LEAST_TOPICS)
-            is_enough = suffices(tried)
-            too_few = np.where(is_enough, too_few, tried)
-            enough = np.where(is_enough, tried, enough)
+            # In rows that are done, the middle is `too_few`. That may be below 4, for which
+            # formulas are not defined.
+            middle = np.maximum(middle, LEAST_TOPICS)
+            is_enough = suffices(middle)
+            enough = np.where(is_enough, middle, enough)
+            too_few = np.where(is_enough, too_few, middle)
         values_vary = self.sd > 0
         is_found = values_vary & suffices(enough)
         return np.where(is_found, enough, np.nan)
 
-    def is_narrow(self, n_human: Floats, half: Floats | float) -> Bools:
-        """Return whether half the width of the interval is at most `half` with n human topics.
+    def is_narrow(self, n_human: Floats, largest_margin: Floats | float) -> Bools:
+        """Return whether half the interval's width is at most this with n human topics, by row.
 
-        The formula is in the Notes of `prediction_powered`.
+        The variance of the estimate is σ²/n·((1 − ρ²)·(1 + k/(n − 3)) + ρ²·(1 − k)), where k is the
+        fraction of further topics; see the Notes of `prediction_powered`.
         """
-        has_further = n_human < self.n_topics
-        # The slope costs a degree of freedom if labels of further topics are used.
-        freedom = np.where(has_further, n_human - 2, n_human - 1)
         fraction_further = 1 - n_human / self.n_topics  # k
 
-        # The variance σ² of the human values has a part that labels do not explain, σ²(1 − ρ²), and
-        # a part that they do, σ²ρ².
+        # The variance σ² of the human values has a part that labels do not explain, σ²(1 − ρ²),
+        # and a part that they do, σ²ρ².
+        variance_of_values = self.sd**2
         unexplained = np.minimum(self.error_sd, self.sd) ** 2
-        explained = self.sd**2 - unexplained
-        # Estimating the slope costs precision; labels of further topics improve it.
+        explained = variance_of_values - unexplained
+        # The estimated slope adds errors to the first part; further topics reduce the second one.
         cost_of_slope = 1 + fraction_further / (n_human - 3)
         topic_variance = unexplained * cost_of_slope + explained * (1 - fraction_further)
         error = np.sqrt(topic_variance / n_human)
-        margin = t_quantile(freedom, self.confidence) * error
-        return np.asarray(margin <= half)
+
+        # The slope costs a degree of freedom if labels of further topics are used.
+        has_further = n_human < self.n_topics
+        freedom = np.where(has_further, n_human - 2, n_human - 1)
+        quantile = t_quantile(freedom, self.confidence)
+        return np.asarray(quantile * error <= largest_margin)
 
     def has_power(self, n_human: Floats, difference: float, power: float, slope: Floats) -> Bools:
-        """Return whether the interval of n human topics excludes 0 with this probability.
+        """Return whether the interval of n human topics excludes 0 with this probability, by row.
 
         Parameters
         ----------
@@ -909,24 +980,27 @@ class _Plan:
         effects = ratio(np.array(difference), self.sd)
         unexplained = ratio(self.error_sd, self.sd).clip(max=1)
         explained = np.sqrt(1 - unexplained**2)
-        # A slope is at most 1, which is ρ / slope in standard deviations.
+        # In standard deviations of both values and labels, a slope b is ρ, so that the limit 1 of
+        # slopes is ρ / b; there is none if b is 0.
         highest_slope = np.full(len(n_human), np.inf)
         np.divide(explained, slope, out=highest_slope, where=slope > 0)
 
-        # Without further topics, the test is Student's.
+        # Rows without further topics have Student's test, and keep its power.
         achieved = power_of_t_test(effects, n_human, alpha)
-        # Other rows of the same numbers of topics share random draws, which take time.
+        # Other rows are computed together if they have the same numbers of topics, as they share
+        # random draws, which take time.
         numbers_of_topics = np.stack([n_human, self.n_topics], axis=1)
         for n_judged, n_all in np.unique(numbers_of_topics, axis=0):
             has_further = n_judged < n_all
-            if has_further:
-                rows = (n_human == n_judged) & (self.n_topics == n_all)
-                achieved[rows] = power_of_double_sampling(
-                    effects[rows],
-                    unexplained[rows],
-                    highest_slope[rows],
-                    int(n_judged),
-                    int(n_all),
-                    alpha,
-                )
+            if not has_further:
+                continue
+            rows = (n_human == n_judged) & (self.n_topics == n_all)
+            achieved[rows] = power_of_double_sampling(
+                effects[rows],
+                unexplained[rows],
+                highest_slope[rows],
+                int(n_judged),
+                int(n_all),
+                alpha,
+            )
         return achieved >= power

@@ -156,7 +156,7 @@ class Table:
         return rows
 
     def bracket_widths(self) -> list[int]:
-        """Return the length of the longest text after a number of each column, 0 if there is none."""
+        """Return the length of the longest text after a number of each column, 0 without one."""
         widths = [0] * len(self.columns)
         for row in self.all_rows():
             spans_columns = len(row.cells) != len(self.columns)

@@ -252,25 +252,30 @@ def _cell_width(cell: Cell | Bar | str) -> float:
 
 
 def _latex_columns(table: Table, is_wide: bool) -> list[_LatexColumn]:
-    """Return the columns; heads of a wide table are broken."""
+    """Return how each column is set in LaTeX: its head, alignment and superscripts.
+
+    The heads of a wide table are broken to the width of the cells.
+    """
     rows = table.all_rows()
     widths = _cell_widths(table)
     latex_columns = []
     for position, column in enumerate(table.columns):
         cells = column_cells(rows, position)
         width = widths[position]
+        # Brackets are texts after numbers, such as intervals, and have a LaTeX column of their own.
         has_brackets = any(cell.after for cell in cells)
-        is_prose = column.left and width > _PROSE
-        # A head with brackets below it spans two columns, which are wide enough.
-        if is_wide and not has_brackets:
+        # The head spans both columns. As these are wide, it need not be broken.
+        is_head_broken = is_wide and not has_brackets
+        head = [column.head]
+        if is_head_broken:
             head = _break_latex_head(column.head, width)
-        else:
-            head = [column.head]
-        # The first column names the rows, which are not aligned by their superscripts.
+        # Numbers are aligned whatever superscripts they have. The first column names the rows.
         signs: list[str] = []
-        if position > 0:
+        is_first = position == 0
+        if not is_first:
             signs = _distinct_signs(cells)
-        is_left = column.left or position == 0
+        is_left = column.left or is_first
+        is_prose = column.left and width > _PROSE  # set as a paragraph
         alignment = _latex_alignment(is_left, is_prose, has_brackets)
         latex_columns.append(_LatexColumn(head, alignment, signs, has_brackets, is_prose))
     return latex_columns
@@ -379,7 +384,10 @@ def _is_group_head(row: Row, table: Table) -> bool:
 
 
 def _latex_row_cells(row: Row, columns: Sequence[_LatexColumn]) -> list[str]:
-    """Return the cells of a row, with brackets in cells of their own."""
+    """Return the cells of a row, with brackets in cells of their own.
+
+    A row may have fewer cells than there are columns: the last ones are empty.
+    """
     cells = []
     for cell, column in zip(row.cells, columns, strict=False):
         text = _latex_cell(cell, column.signs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 #: The minus sign of printed numbers; output for programs has "-".
 MINUS = "−"
@@ -50,52 +51,56 @@ def fixed_point(value: float, digits: int) -> str:
 
 
 def level_text(confidence: float) -> str:
-    """Return a confidence level in per cent with four digits, or more close to 1: '98.33 %'.
+    """Return a confidence level in per cent with two decimals, or more close to 1: '98.33 %'.
 
     Close to 1, there are enough decimals for two digits of its difference from 100 %: '99.9983 %'.
     """
-    error = 100 * (1 - confidence)
-    magnitude = math.floor(math.log10(error))  # of the first digit: -2 for 0.05
-    digits = max(2, 1 - magnitude)
-    rounded = round(100 - error, digits)
-    return f"{rounded:.10g} %"
+    error = 100 * (1 - confidence)  # 0.0017 in the second example
+    exponent = math.floor(math.log10(error))  # of its first digit: -3, the third decimal
+    decimals_for_two_digits = 1 - exponent  # 4
+    n_decimals = max(2, decimals_for_two_digits)
+    rounded = round(100 - error, n_decimals)
+    return f"{rounded:.10g} %"  # without trailing zeros: '95 %'
 
 
 def percent(share: float, *limits: float) -> str:
     """Return a fraction in per cent, with as many digits as are necessary; '-' for NaN.
 
     It is rounded to one decimal, but neither to 0 or 100 nor across one of the limits, which are
-    fractions.
+    fractions: '49.97 %' for 0.4997 with the limit 0.5.
     """
     if math.isnan(share):
         return "-"
     if 1 - 1e-6 < share < 1:
         return "> 99.9999 %"
-    text = f"{100 * share:.1f}"
+    in_percent = 100 * share
+    text = f"{in_percent:.1f}"
     if text == "0.0" and share > 0:
-        text = f"{100 * share:.3g}"
-    # The difference from 100 is formatted with the digits that it has.
+        text = f"{in_percent:.3g}"  # '0.0123'
     if text == "100.0" and share < 1:
-        text = f"{100 - 100 * (1 - share):.6g}"
-    for digits in range(2, 12):
-        rounded = float(text)
-        is_exact_enough = all(_is_on_side(rounded, share, limit) for limit in limits)
-        if is_exact_enough:
-            break
-        text = f"{100 * share:.{digits}f}"
+        text = f"{in_percent:.6g}"  # '99.9876'
+    # Take more decimals as long as the text is on the wrong side of a limit.
+    n_decimals = 1
+    while n_decimals < 11 and not _is_on_sides(float(text), share, limits):
+        n_decimals += 1
+        text = f"{in_percent:.{n_decimals}f}"
     return f"{text} %"
 
 
-def _is_on_side(rounded: float, share: float, limit: float) -> bool:
-    """Return whether a rounded percentage is on the side of a limit that the fraction is on.
+def _is_on_sides(rounded: float, share: float, limits: Sequence[float]) -> bool:
+    """Return whether a rounded percentage is on the same side of each limit as the fraction.
 
-    Any percentage is if the fraction equals the limit.
+    A fraction that equals a limit has no side: any percentage will do. For other fractions, a
+    percentage that equals the limit is on neither side.
     """
-    if math.isclose(share, limit, abs_tol=1e-12):
-        return True
-    limit_in_percent = 100 * limit
-    if math.isclose(rounded, limit_in_percent):
-        return False
-    if share < limit:
-        return rounded < limit_in_percent
-    return rounded >= limit_in_percent
+    for limit in limits:
+        equals_limit = math.isclose(share, limit, abs_tol=1e-12)
+        if equals_limit:
+            continue
+        limit_in_percent = 100 * limit
+        is_rounded_to_limit = math.isclose(rounded, limit_in_percent)
+        is_below = share < limit
+        is_rounded_below = rounded < limit_in_percent
+        if is_rounded_to_limit or is_below != is_rounded_below:
+            return False
+    return True

@@ -154,7 +154,7 @@ def _wrap(text: str, width: int, indent: str = "  ", keep_words: bool = False) -
 
 
 def _list_lines(block: Items, width: int) -> list[str]:
-    """Return the lines of a list, with a number or a hyphen before the first sentence of an item."""
+    """Return the lines of a list; the first sentence of an item has a number or a hyphen."""
     lines = []
     for number, item in enumerate(block.items, 1):
         if block.numbered:
@@ -169,7 +169,7 @@ def _list_lines(block: Items, width: int) -> list[str]:
                 continue
             text = start + _sentence_text(part)
             lines += _wrap(text, width, indent, keep_words=bool(part.code))
-            start = indent
+            start = indent  # of further sentences
     return lines
 
 
@@ -232,20 +232,24 @@ def _breakable_parts(code: str) -> list[str]:
     """
     parts = [""]
     n_open_brackets = 0
-    position = 0
+    position = 0  # where the text of the next token begins, with the blanks before it
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
-        # The token at the end of the code is empty, and on a line of its own.
-        if token.string:
-            _, end = token.end  # line and position
-            parts[-1] += code[position:end]
-            position = end
-        if token.type != tokenize.OP:
+        is_end_of_code = not token.string  # the last tokens are empty, and on a line of their own
+        if is_end_of_code:
             continue
-        if token.string in "([{":
+        _, end = token.end  # line and position
+        parts[-1] += code[position:end]
+        position = end
+        # Brackets and commas in strings or comments are no operators.
+        operator = ""
+        if token.type == tokenize.OP:
+            operator = token.string
+        if operator in ("(", "[", "{"):
             n_open_brackets += 1
-        elif token.string in ")]}":
+            parts.append("")
+        elif operator in (")", "]", "}"):
             n_open_brackets -= 1
-        if n_open_brackets and token.string in ",([{":
+        elif operator == "," and n_open_brackets:
             parts.append("")
     return parts
 
@@ -325,9 +329,10 @@ def _plain_rows(table: Table) -> list[Row]:
     They are padded, so that they are aligned in each column.
     """
     rows = table.drawn_rows()
-    # Notes have another text here if they explain the * after the best values.
-    marks_best = any(note.in_text for note in table.notes)
-    if marks_best:
+    # Bold type is lost in text. If a note explains what is bold, it has another text for this case,
+    # `in_text`, which says that the best values have a *.
+    explains_star = any(note.in_text for note in table.notes)
+    if explains_star:
         rows = list(map(_star_best, rows))
     widths_by_column = []
     for position in range(len(table.columns)):
@@ -339,8 +344,8 @@ def _plain_rows(table: Table) -> list[Row]:
         # Cells of a row that spans columns are not aligned with others.
         if row.span > 1:
             widths = [_SuffixWidths(0, 0)] * len(row.cells)
-        cells = list(map(_padded_cell, row.cells, widths))
-        plain_rows.append(replace(row, cells=cells))
+        padded_cells = list(map(_padded_cell, row.cells, widths))
+        plain_rows.append(replace(row, cells=padded_cells))
     return plain_rows
 
 
@@ -457,8 +462,10 @@ def _cell_widths(table: Table, rows: Sequence[Row]) -> list[int]:
     """Return the maximum width of the cells of each column."""
     widths = []
     for column in range(len(table.columns)):
-        widths_of_cells = [_cell_width(row, column) for row in rows]
-        widths.append(max(widths_of_cells, default=0))
+        widest = 0
+        for row in rows:
+            widest = max(widest, _cell_width(row, column))
+        widths.append(widest)
     return widths
 
 
@@ -467,9 +474,11 @@ def _cell_width(row: Row, column: int) -> int:
 
     Cells that span columns have 0, as they use the width that these have.
     """
-    if row.span > 1 and column < row.span:
+    # Only the first cell of a row can span several columns.
+    is_spanned = row.span > 1 and column < row.span
+    if is_spanned:
         return 0
-    # The first cell takes the place of the cells of `span` columns.
+    # If the first cell spans columns 0, 1 and 2, column 3 has the cell at position 1.
     position = column - (row.span - 1)
     if position >= len(row.cells):
         return 0
@@ -507,7 +516,7 @@ def _break_columns(
 
 
 def _break_heads(heads: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
-    """Return the lines of each column head; heads with the same abbreviation are not abbreviated."""
+    """Return the lines of each column head, without abbreviations that two heads share."""
     broken_heads = list(map(_break_head, heads, widths))
     distinct_heads = []
     for column, lines in enumerate(broken_heads):
@@ -527,16 +536,19 @@ def _break_head(head: str, width: int, abbreviate: bool = True) -> list[str]:
     than a line is abbreviated, or continued on the next line.
     """
     lines = []
-    line = ""
-    for part in _HEAD_PART.findall(head):
+    line = ""  # the last line, which is not in `lines` yet
+    for part in _HEAD_PART.findall(head):  # a word with the blank or punctuation after it
         word = part.rstrip()
-        if line and len(line) + len(word) > width:
+        is_full = len(line) + len(word) > width
+        if line and is_full:
             lines.append(line.rstrip())
             line = ""
-        if abbreviate and word.isalpha() and len(word) > width:
+        is_too_long = len(word) > width
+        if abbreviate and is_too_long and word.isalpha():
             line += word[: width - 1] + "."
         else:
             line += part
+        # Continue a long word that is not abbreviated, perhaps over several lines.
         while len(line.rstrip()) > width:
             lines.append(line[:width].rstrip())
             line = line[width:]
@@ -575,12 +587,14 @@ def _shorten_names(part: _TablePart, least_widths: Sequence[int | None], width: 
     """Return columns with names shortened as far as necessary, the longest first."""
     widths = [drawn.width for drawn in part.columns]
     excess = part.width - width
+    # Take one letter at a time from the column that is the widest then.
     for _ in range(excess):
         widest = _widest_to_shorten(part.columns, widths, least_widths)
         if widest is None:
             break
         widths[widest] -= 1
-    return part._replace(columns=_narrow_columns(part.columns, widths))
+    narrow_columns = _narrow_columns(part.columns, widths)
+    return part._replace(columns=narrow_columns)
 
 
 def _widest_to_shorten(
@@ -619,7 +633,8 @@ def _narrow_columns(columns: list[_DrawnColumn], widths: list[int]) -> list[_Dra
         width_of_head = max(map(len, head))
         if width_of_head > width:
             head = broken_heads[index]
-        narrow_columns.append(drawn._replace(head=head, width=width))
+        narrow_column = drawn._replace(head=head, width=width)
+        narrow_columns.append(narrow_column)
     return narrow_columns
 
 
@@ -628,26 +643,41 @@ def _widths_in_parts(
 ) -> list[int]:
     """Return the widths of columns in parts below each other, which repeat the names of the rows.
 
-    Cells that cannot be shortened keep their width. Other texts take at most the width that the
-    names leave.
+    The names are the first columns. They have a limited share of the width, and other texts take at
+    most what they leave.
+
+    Parameters
+    ----------
+    columns : list of _DrawnColumn
+        The columns.
+    least_widths : sequence of int or None
+        The minimum width of each column of the table; None for columns that cannot be shortened,
+        which keep their width.
+    width : int
+        The width of the parts.
     """
     names = _name_columns(columns)
-    name_width = _maximum_name_width(names, width)
+    others = columns[len(names) :]
+    maximum_name_width = _maximum_name_width(names, width)
     widths: list[int] = []
-    for index, drawn in enumerate(columns):
+    for drawn in names:
         least_width = least_widths[drawn.position]
         if least_width is None:
             widths.append(drawn.width)
-            continue
-        if index < len(names):
-            limit = max(name_width, least_width)
         else:
-            # The gaps after names are two wide.
-            width_of_names = sum(widths[: len(names)]) + 2 * len(names)
-            width_left = width - width_of_names
-            # Names that differ only in the middle may take more than the whole width.
-            limit = max(width_left, _LEAST_NAME_WIDTH)
-        widths.append(min(drawn.width, limit))
+            # Shortened names must stay distinct, even if they take more than their share.
+            limit = max(maximum_name_width, least_width)
+            widths.append(min(drawn.width, limit))
+
+    # The gaps after names are two wide.
+    width_left = width - sum(widths) - 2 * len(names)
+    # Names that differ only in the middle may take more than the whole width.
+    limit_of_others = max(width_left, _LEAST_NAME_WIDTH)
+    for drawn in others:
+        if least_widths[drawn.position] is None:
+            widths.append(drawn.width)
+        else:
+            widths.append(min(drawn.width, limit_of_others))
     return widths
 
 
@@ -682,11 +712,16 @@ def _stack_columns(columns: list[_DrawnColumn], width: int) -> list[_TablePart]:
 
 
 def _name_columns(columns: list[_DrawnColumn]) -> list[_DrawnColumn]:
-    """Return the first columns, which name the rows; only the very first if all are texts."""
+    """Return the first columns, which name the rows: those of texts that can be shortened.
+
+    It is only the very first column if it is another one, or if all columns are such texts, as
+    there is nothing that they could name then.
+    """
     names = []
     for drawn in columns:
-        is_name = drawn.column.left and drawn.column.shorten is not None
-        if not is_name:
+        is_text = drawn.column.left
+        can_be_shortened = drawn.column.shorten is not None
+        if not (is_text and can_be_shortened):
             break
         names.append(drawn)
     has_values = len(names) < len(columns)
@@ -731,8 +766,8 @@ def _head_lines(part: _TablePart) -> list[str]:
         empty_lines = [""] * n_empty
         heads.append(empty_lines + drawn.head)
     lines = []
-    for line in range(n_lines):
-        texts = [head[line] for head in heads]
+    # Line 0 has the first lines of all heads, and so on.
+    for texts in zip(*heads, strict=True):
         lines.append(_join_cells(texts, part.columns, part.gap))
     return lines
 
@@ -753,7 +788,10 @@ def _row_line(row: Row, part: _TablePart, emphasis: bool) -> str:
 
 
 def _spanned_columns(span: int, part: _TablePart) -> list[_DrawnColumn]:
-    """Return the columns of a row whose first cell takes the place of `span` cells."""
+    """Return the columns of a row whose first cell takes the place of the first `span` columns.
+
+    That cell has the width of these columns together.
+    """
     spanned = []
     others = []
     for drawn in part.columns:
@@ -761,13 +799,14 @@ def _spanned_columns(span: int, part: _TablePart) -> list[_DrawnColumn]:
             spanned.append(drawn)
         else:
             others.append(drawn)
-    width = part._replace(columns=spanned).width
-    columns = [_DrawnColumn(Column("", left=True), position=0, head=[], width=width)]
-    # The positions of cells in this row are lower, by the cells that it lacks.
-    n_lacking = span - 1
+    width_of_spanned = _TablePart(spanned, part.gap).width
+    wide_column = _DrawnColumn(Column("", left=True), position=0, head=[], width=width_of_spanned)
+    columns = [wide_column]
+    # Where others have the cells 0, 1, 2, 3, a row with a span of 3 has the cells 0 and 1.
+    n_fewer_cells = span - 1
     for drawn in others:
-        position = drawn.position - n_lacking
-        columns.append(drawn._replace(position=position))
+        position_in_row = drawn.position - n_fewer_cells
+        columns.append(drawn._replace(position=position_in_row))
     return columns
 
 

@@ -235,7 +235,12 @@ def _check_gains(measure: Measure, judgments: Judgments) -> None:
 
 
 def _best_strategy(measure: Measure, judgments: Judgments) -> str:
-    """Return 'search' if a measure has terms but no known best ranking, else 'exact'."""
+    """Return 'search' if a measure has terms but no known best ranking, else 'exact'.
+
+    Terms are the base measures, with weights, that the measure is a mean of.
+    """
+    # The search places documents by the gains of terms: without terms, only 'exact' is left, which
+    # raises an error if the best ranking is not known.
     if not measure.terms(judgments):
         return "exact"
     if best_rank(measure, judgments) is None:
@@ -318,21 +323,26 @@ def _best_alone(term: Term, judgments: Judgments) -> Ints:
 
 
 def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
-    """Return the value of the measure, by query, if each term had its own best ranking."""
+    """Return the value of the measure, by query, if each term had its own best ranking.
+
+    A term is a base measure on one aspect. No ranking can be the best for all terms at once, so
+    that this is an upper bound of the measure.
+    """
     terms = measure.terms(judgments)
-    # A bound by separate rankings requires that the measure rises with each of several terms.
+    # It is none if the measure may fall where a term rises: only the best ranking will do. That of a
+    # single term is the best ranking, too.
     if len(terms) <= 1 or not measure.stated.never_falls_with_terms:
         return _exact(measure, judgments)
-    best_rankings = [rankings_at(judgments, _best_alone(term, judgments)) for term in terms]
     best_values = []
-    for term, rankings in zip(terms, best_rankings, strict=True):
-        best_values.append(term.base.values(rankings, term.target))
+    for term in terms:
+        best_ranking_of_term = rankings_at(judgments, _best_alone(term, judgments))
+        best_values.append(term.base.values(best_ranking_of_term, term.target))
     values = np.stack(best_values)  # (n_terms, n_queries)
     weights = np.stack([term.weight for term in terms])
     bound = measure.combine(values, weights)
     is_normalised = measure.params.get("normalized")
     if is_normalised:
-        # Values are divided by their maximum, which is therefore 1.
+        # Values are divided by their maximum, which is therefore 1, or 0 if no value is above 0.
         return np.where(bound > 0, 1.0, 0.0)
     return bound
 
@@ -340,9 +350,13 @@ def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
 def _search(
     measure: Measure, judgments: Judgments, width: int, rounds: int
 ) -> tuple[Floats, Floats]:
-    """Return the best value that a search finds for each query, and an upper bound."""
+    """Return the best value that a search finds for each query, and an upper bound of all values.
+
+    `width` and `rounds` are those of `upper_bound`.
+    """
     terms = measure.terms(judgments)
     _check_searchable(measure, terms)
+    # Evaluate rankings that are known beforehand, and remember the best value of each query.
     candidates = _Candidates(measure, judgments, width)
     values = _add_best_alone(candidates, terms, judgments)
     # The orders of preference of more aspects are too many.
@@ -350,18 +364,24 @@ def _search(
         for _, rank in ideal_rankings(measure, judgments):
             candidates.add(rank)
 
-    # No ranking is better than if each term had the value of its own best ranking.
+    # No ranking is better than if each term had the value of its own best ranking: that of term i
+    # by ranking i.
     own_ranking = np.arange(len(terms))
     best_values = values[own_ranking, own_ranking]  # (n_terms, n_queries)
-    bound = measure.combine(best_values, candidates.weights)
+    separate_bound = measure.combine(best_values, candidates.weights)
     if measure.stated.is_weighted_sum:
+        # A beam search maximises the sum itself, and its bound may be the lower one.
         bound_of_search = candidates.search(terms, candidates.value)
-        return candidates.value, np.minimum(bound, bound_of_search)
-    # The Frank-Wolfe method applies to means that have a slope.
-    has_slope = measure.slope(np.ones_like(best_values), candidates.weights) is not None
+        return candidates.value, np.minimum(separate_bound, bound_of_search)
+
+    # Other means are maximised by their tangents, if the measure defines slopes: ask at any point.
+    any_point = np.ones_like(best_values)
+    has_slope = measure.slope(any_point, candidates.weights) is not None
+    bound = separate_bound
     if has_slope:
-        start = values.mean(axis=0)
-        bound = candidates.improve(bound, start, rounds)
+        start = values.mean(axis=0)  # between the best rankings of the terms
+        bound = candidates.improve(separate_bound, start, rounds)
+    # Rounding errors must not put the bound below an attained value.
     return candidates.value, np.maximum(bound, candidates.value)
 
 
@@ -397,7 +417,9 @@ class _Candidates:
     def __init__(self, measure: Measure, judgments: Judgments, width: int) -> None:
         self._measure = measure
         self._judgments = judgments
+        #: The width of beam searches.
         self._width = width
+        #: The measure's terms: base measures, each on one aspect, with a weight.
         self._terms = measure.terms(judgments)
         #: The weights of the terms, shape (n_terms, n_queries).
         self.weights = np.stack([term.weight for term in self._terms])
@@ -407,12 +429,18 @@ class _Candidates:
         self.value = np.full(judgments.n_queries, -np.inf)
 
     def add(self, rank: Ints) -> Floats:
-        """Add a ranking, and return the values of its terms, shape (n_terms, n_queries)."""
+        """Add a ranking, and return the values of its terms, shape (n_terms, n_queries).
+
+        `rank` is the rank of each judged document.
+        """
         rankings = rankings_at(self._judgments, rank)
-        values = np.stack([term.base.values(rankings, term.target) for term in self._terms])
+        values_of_terms = []
+        for term in self._terms:
+            values_of_terms.append(term.base.values(rankings, term.target))
+        values = np.stack(values_of_terms)
+        self._values.append(values)
         combined = self._measure.combine(values, self.weights)
         self.value = np.maximum(self.value, combined)
-        self._values.append(values)
         return values
 
     def search(self, terms: list[Term], floor: Floats, mean: Mean | None = None) -> Floats:
@@ -428,6 +456,10 @@ class _Candidates:
     def improve(self, bound: Floats, point: Floats, rounds: int) -> Floats:
         """Maximise a concave mean by the Frank-Wolfe method, and return an upper bound.
 
+        A concave mean is at most its tangent at any point. Each round maximises the tangent, a
+        weighted sum of the terms, which gives an upper bound and a ranking, and then moves the
+        point towards the values of that ranking. Rankings found are added to the candidates.
+
         Parameters
         ----------
         bound : ndarray of float, shape (n_queries,)
@@ -441,18 +473,20 @@ class _Candidates:
             slope = self._slope(point, bound)
             best_values, tangent_bound = self._maximise(slope)
             lower_bound = np.minimum(bound, tangent_bound)
-            # A bound of 0 is exact; the slope for it says nothing.
+            # Where the bound is 0, it is exact, and the slope is a dummy without a tangent.
             bound = np.where(bound > 0, lower_bound, bound)
             if self._is_solved(bound):
                 return bound
             point = self._best_between(point, best_values)
-
-        # The bound of the last tangent leaves a gap: search for the mean itself.
-        if not self._is_solved(bound):
-            mean = Mean(self._measure.combine, self._slope(point, bound), bound)
-            bound_of_search = self.search(self._terms, self.value, mean)
-            bound = np.minimum(bound, bound_of_search)
-        return bound
+        # Also without any round, the bound may be attained already.
+        if self._is_solved(bound):
+            return bound
+        # Tangents leave a gap where no single ranking has the best point: search for the mean
+        # itself, with the last tangent as its bound.
+        slope = self._slope(point, bound)
+        mean = Mean(self._measure.combine, slope, bound)
+        bound_of_search = self.search(self._terms, self.value, mean)
+        return np.minimum(bound, bound_of_search)
 
     def _is_solved(self, bound: Floats) -> bool:
         """Return whether the best values found reach their upper bounds on all queries."""
@@ -482,11 +516,14 @@ class _Candidates:
         """
         # Means such as the harmonic one have no finite slope where a value is 0.
         positive_point = np.where(point > 0, point, 1.0)
-        slope = np.asarray(self._measure.slope(positive_point, self.weights), dtype=np.float64)
-        return np.where(bound > 0, slope, 0.0)
+        slope = self._measure.slope(positive_point, self.weights)
+        finite_slope = np.asarray(slope, dtype=np.float64)
+        return np.where(bound > 0, finite_slope, 0.0)
 
     def _maximise(self, slope: Floats) -> tuple[Floats, Floats]:
-        """Maximise Σ slope · term, the tangent of the mean, by query.
+        """Maximise Σ slope · term, by query, which is a tangent of the mean.
+
+        The ranking that is found is added to the candidates.
 
         Parameters
         ----------
@@ -496,18 +533,19 @@ class _Candidates:
         Returns
         -------
         values : ndarray of float, shape (n_terms, n_queries)
-            The values of the terms at the maximum.
+            The values of the terms by the best candidate.
         bound : ndarray of float, shape (n_queries,)
             An upper bound of the maximum.
         """
-        # If all terms are sums over ranks, their best ranking is known and need not be searched for.
-        forms = forms_of(self._terms)
+        forms = forms_of(self._terms)  # None unless all terms are sums over ranks
         if forms is None:
             bound = self._search_weighted_sum(slope)
         else:
+            # The best ranking for a weighted sum of these is known: no search is needed.
             bound = self._add_best_of_sum(forms, slope)
-        values, _ = self._best_for_weights(slope)
-        return values, bound
+        # An earlier candidate may be better than what a search has found.
+        best_values, _ = self._best_for_weights(slope)
+        return best_values, bound
 
     def _add_best_of_sum(self, forms: list[Additive], slope: Floats) -> Floats:
         """Add the ranking with the maximum of Σ slope · term, and return that maximum by query.
@@ -529,7 +567,7 @@ class _Candidates:
         return np.asarray(np.sum(weighted_values, axis=0))
 
     def _search_weighted_sum(self, slope: Floats) -> Floats:
-        """Add the ranking that a beam search finds, and return an upper bound of Σ slope · term."""
+        """Add the ranking that a beam search finds, and return a bound of Σ slope · term."""
         weighted_terms = []
         for term, weight in zip(self._terms, slope, strict=True):
             weighted_terms.append(replace(term, weight=weight))
@@ -537,22 +575,32 @@ class _Candidates:
         return self.search(weighted_terms, largest_sum)
 
     def _best_for_weights(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return the values of the terms with the maximum weighted sum, by query, and that sum.
+        """Choose the candidate with the maximum weighted sum of the terms for each query.
 
-        The weights and the values have the shape (n_terms, n_queries), the sum (n_queries,).
+        Parameters
+        ----------
+        weights : ndarray of float, shape (n_terms, n_queries)
+
+        Returns
+        -------
+        best_values : ndarray of float, shape (n_terms, n_queries)
+            The values of the terms by the chosen candidates.
+        largest_sums : ndarray of float, shape (n_queries,)
+            Their weighted sums.
         """
         sums_of_rankings = []
         for values in self._values:
             weighted_values = weights * values
             sums_of_rankings.append(weighted_values.sum(axis=0))
-        sums = np.array(sums_of_rankings)  # (n_rankings, n_queries)
-        best_ranking_of_query = sums.argmax(axis=0)
+        sums = np.stack(sums_of_rankings)  # (n_rankings, n_queries)
+        best_ranking = sums.argmax(axis=0)  # one per query
+        largest_sums = sums.max(axis=0)
 
-        values_of_rankings = np.stack(self._values)  # (n_rankings, n_terms, n_queries)
-        queries = np.arange(len(best_ranking_of_query))
-        best_values = values_of_rankings[best_ranking_of_query, :, queries]  # (n_queries, n_terms)
-        largest_sums = sums[best_ranking_of_query, queries]
-        return best_values.T, largest_sums
+        values_by_ranking = np.stack(self._values)  # (n_rankings, n_terms, n_queries)
+        # Take one ranking per query, with all terms.
+        index = best_ranking[None, None, :]
+        best_values = np.take_along_axis(values_by_ranking, index, axis=0)[0]
+        return best_values, largest_sums
 
 
 def attainable(
@@ -599,7 +647,10 @@ def attainable(
     --------
     >>> import pt_multiaspect as ma
     >>> qrels = {
-    ...     "q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}},
+    ...     "q1": {
+    ...         "d1": {"relevance": 1, "credibility": 0},
+    ...         "d2": {"relevance": 0, "credibility": 1},
+    ...     },
     ...     "q2": {"d1": {"relevance": 1, "credibility": 1}},
     ... }
     >>> aspects = {"relevance": 1, "credibility": 1}

@@ -107,34 +107,34 @@ def search(
         # Documents stay in this order unless the search finds a better one.
         rank[documents] = np.arange(1, len(documents) + 1)
 
-        # Measures without weight do not count, nor do documents without gain by the others: these
-        # come last.
-        active = np.flatnonzero(weights[:, index] > 0)
-        is_useful = gains[np.ix_(active, documents)].any(axis=0)
-        useful = documents[is_useful]
-        useless = documents[~is_useful]
-        if not len(useful):
+        # Measures without weight do not count, nor do documents without gain by the others.
+        weighted = np.flatnonzero(weights[:, index] > 0)
+        gains_of_query = gains[np.ix_(weighted, documents)]
+        is_useful = gains_of_query.any(axis=0)
+        if not is_useful.any():
             continue
-
-        types = _document_types(gains[np.ix_(active, useful)])
+        types = _document_types(gains_of_query[:, is_useful])
         parts = []
-        for row, term in enumerate(active):
+        for term, gains_of_types in zip(weighted, types.gains, strict=True):
             progression = progressions[term]
-            parts.append(progression.begin(types.gains[row], types.totals, index))
-        active_weights = weights[active, index]
+            parts.append(progression.begin(gains_of_types, types.totals, index))
+
+        weights_of_query = weights[weighted, index]
         aim: _Aim
         if mean is None:
-            aim = _WeightedSum(parts, active_weights, types.totals)
+            aim = _WeightedSum(parts, weights_of_query, types.totals)
         elif _is_search_skipped(mean.bound[index], floor[index], parts, types.totals):
             bound[index] = mean.bound[index]
             continue
         else:
-            slope = mean.slope[active, index]
-            aim = _Mean(parts, active_weights, slope, mean.combine, types.totals)
-
+            slope = mean.slope[weighted, index]
+            aim = _Mean(parts, weights_of_query, slope, mean.combine, types.totals)
         sequence, bound[index] = _beam(aim, types, floor[index], width)
         if sequence is not None:
+            useful = documents[is_useful]
+            useless = documents[~is_useful]
             rank[useful] = _ranks_from_types(sequence, types.type_of_document)
+            # Those without gain follow.
             rank[useless] = np.arange(len(useful) + 1, len(documents) + 1)
     return rank, bound
 
@@ -153,11 +153,13 @@ def _sorted_documents(gains: Floats, query: Ints, n_queries: int) -> list[Ints]:
     n_queries : int
         The number of queries.
     """
-    is_useless = ~gains.any(axis=0)
-    # Sorting by gains makes the result independent of the order of the qrels. `lexsort` sorts by
-    # its last key first: the query.
-    keys = [*-gains, is_useless, query]
+    has_no_gain = ~gains.any(axis=0)
+    highest_first = list(-gains)
+    # `lexsort` sorts by its last key first: by query, then by whether there is a gain, then by the
+    # gains. With them, the result does not depend on the order of the qrels.
+    keys = [*highest_first, has_no_gain, query]
     by_query = np.lexsort(keys)
+    # The queries are sorted already: query i is at the positions from starts[i] to starts[i + 1].
     starts = np.searchsorted(query, np.arange(n_queries + 1))
     return [by_query[start:end] for start, end in pairwise(starts)]
 
@@ -181,9 +183,10 @@ def _is_search_skipped(
 def _ranks_from_types(sequence: Ints, type_of_document: Ints) -> Ints:
     """Return the rank of each document, from 1, given the type at each rank.
 
-    The documents of a type take its ranks in their order.
+    The documents of a type take its ranks in their order: documents of the types [1, 0, 1] have the
+    ranks [1, 3, 2] if the sequence of types is [1, 1, 0].
     """
-    # Both sorted by type: the first document belongs to the first rank, and so on.
+    # Sorted by type, the first document belongs to the first rank, and so on.
     documents_by_type = np.argsort(type_of_document, kind="stable")
     positions_by_type = np.argsort(sequence, kind="stable")
     ranks_by_type = positions_by_type + 1
@@ -243,10 +246,27 @@ class _Aim(ABC):
 
 
 class _WeightedSum(_Aim):
-    """A weighted sum of measures."""
+    """A weighted sum of measures.
+
+    Some measures are *convex*: a sum over ranks of level · (factor − next factor), where the level
+    is a convex function of the documents down to the rank, such as their sum of gains. The *worth*
+    of a rank is its weighted summand, for all convex measures together.
+    """
 
     def __init__(self, parts: list[Progress], weights: Floats, totals: Counts) -> None:
+        """Prepare the bounds of a query.
+
+        Parameters
+        ----------
+        parts : list of Progress
+            The progress of each measure.
+        weights : ndarray of float, shape (n_terms,)
+            The weights of the measures.
+        totals : ndarray of int, shape (n_types,)
+            The number of documents of each type.
+        """
         super().__init__(parts, weights)
+        # Bounds differ for convex and for other measures, which are paired with their weights.
         self._convex: list[_WeightedConvexProgress] = []
         self._others: list[_WeightedProgress] = []
         for part, weight in zip(parts, weights.tolist(), strict=True):
@@ -254,8 +274,9 @@ class _WeightedSum(_Aim):
                 self._convex.append((weight, part))
             else:
                 self._others.append((weight, part))
-        # Of a single convex measure, `bound_of_rest` is exact: no second bound is needed.
+        #: Upper bounds of the worth of all ranks after each rank; None if not needed or too large.
         self._later_worth: Floats | None = None
+        # Of a single convex measure, `bound_of_rest` is exact: no second bound is needed.
         if len(self._convex) > 1:
             self._later_worth = _later_worth(self._convex, totals)
 
@@ -267,17 +288,21 @@ class _WeightedSum(_Aim):
         """Return the values after a rank plus upper bounds of the later gain, shape (n_states,)."""
         bound_of_convex = _bound_of_rest(self._convex, rank, counts)
         if self._later_worth is not None:
-            # Either bound may be the lower one: those of single measures, or that of all together.
-            joint_bound = self._later_worth[rank] - self._worth_lost(rank, counts)
+            # The later gain is the worth of later ranks that the values do not have already. Either
+            # bound may be the lower one: those of single measures, or that of all together.
+            worth_in_values = self._worth_in_values(rank, counts)
+            joint_bound = self._later_worth[rank] - worth_in_values
             bound_of_convex = np.minimum(bound_of_convex, joint_bound)
-        bound_of_rest = bound_of_convex + _bound_of_rest(self._others, rank, counts)
+        bound_of_others = _bound_of_rest(self._others, rank, counts)
+        bound_of_rest = bound_of_convex + bound_of_others
         return self.value(values) + bound_of_rest
 
-    def _worth_lost(self, rank: int, counts: Counts) -> Floats:
-        """Return Σ weight · level(counts) · factor[rank + 1] of the convex measures.
+    def _worth_in_values(self, rank: int, counts: Counts) -> Floats:
+        """Return the worth of later ranks that values after a rank have already, shape (n_states,).
 
-        The later gain of a measure is Σ_later level · (factor - next factor) less its term here,
-        without the weight. The shape is (n_states,).
+        Documents above a rank count at all later ranks, too, with Σ_later (factor − next factor),
+        which is the factor of the next rank: the sum is Σ weight · level(counts) · factor[rank + 1]
+        over the convex measures.
         """
         worth = np.zeros(len(counts))
         for weight, part in self._convex:
@@ -316,9 +341,24 @@ class _Mean(_Aim):
         combine: Callable[[Floats, Floats], Floats],
         totals: Counts,
     ) -> None:
+        """Prepare the bounds of a query.
+
+        Parameters
+        ----------
+        parts : list of Progress
+            The progress of each measure.
+        weights : ndarray of float, shape (n_terms,)
+            The weights of the measures in the mean.
+        slope : ndarray of float, shape (n_terms,)
+            Slopes of the mean at some point. As it is concave, it is at most its tangent there,
+            which is the sum of the values times these slopes.
+        combine : callable
+            The mean as a function of values and weights.
+        totals : ndarray of int, shape (n_types,)
+            The number of documents of each type.
+        """
         super().__init__(parts, weights)
         self._combine = combine
-        # The sum of the values times their slopes is an upper bound of the mean.
         self._tangent = _WeightedSum(parts, slope, totals)
 
     def value(self, values: Floats) -> Floats:
@@ -328,14 +368,19 @@ class _Mean(_Aim):
 
     def hope(self, values: Floats, rank: int, counts: Counts) -> Floats:
         """Return upper bounds of the means of completions of states, shape (n_states,)."""
-        bounds_of_rest = np.stack([part.bound_of_rest(rank, counts) for part in self.parts])
+        bounds_of_rest = []
+        for part in self.parts:
+            bounds_of_rest.append(part.bound_of_rest(rank, counts))
+        highest_values = values + np.stack(bounds_of_rest)
         # Either bound may be the lower one: that of each measure alone, or that of the tangent.
-        separate_bound = self.value(values + bounds_of_rest)
+        separate_bound = self.value(highest_values)
         tangent_bound = self._tangent.hope(values, rank, counts)
         return np.minimum(separate_bound, tangent_bound)
 
     def non_dominated(self, values: Floats, key: Ints) -> Ints:
-        """Return the positions of states without a near one of the same key that is at least as good.
+        """Return the positions of states that no near state with the same key dominates.
+
+        A state dominates another if its value is at least as high by each measure.
 
         Parameters
         ----------
@@ -344,21 +389,23 @@ class _Mean(_Aim):
         key : ndarray of int, shape (n_states,)
             A number per state, equal for states with the same documents.
         """
-        # Sort by documents, then by decreasing values of the first measure, the second and so on:
-        # dominating states precede those they dominate. `lexsort` sorts by its last key first.
+        # `lexsort` sorts by its last key first: by documents, then by the highest value of the
+        # first measure, of the second and so on. States precede those that they dominate.
         last_measure_first = -values[::-1]
         order = np.lexsort((*last_measure_first, key))
-        key = key[order]
-        values = values[:, order]
-        is_dominated = np.zeros(len(order), dtype=np.bool_)
+        sorted_key = key[order]
+        sorted_values = values[:, order]
+        is_dominated = np.zeros(len(order), dtype=np.bool_)  # in this order
 
         # Comparing all pairs would take too long: only the nearest predecessors are compared.
         n_neighbours = min(_NEIGHBOURS, len(order) - 1)
         for distance in range(1, n_neighbours + 1):
-            # Each state, and the one that is `distance` before it.
-            has_same_documents = key[distance:] == key[:-distance]
-            own_values = values[:, distance:]
-            earlier_values = values[:, :-distance]
+            # At distance 2, the states 2, 3, 4, … and the earlier ones 0, 1, 2, …
+            own_key = sorted_key[distance:]
+            earlier_key = sorted_key[:-distance]
+            own_values = sorted_values[:, distance:]
+            earlier_values = sorted_values[:, :-distance]
+            has_same_documents = own_key == earlier_key
             is_at_most_earlier = (own_values <= earlier_values).all(axis=0)
             is_dominated[distance:] |= has_same_documents & is_at_most_earlier
         non_dominated = order[~is_dominated]
@@ -391,40 +438,46 @@ class _Step(NamedTuple):
         return _Step(self.previous[positions], self.chosen[positions])
 
 
+class _KeptStates(NamedTuple):
+    """The states of a rank that the search keeps."""
+
+    #: Their positions among all states of the rank.
+    positions: Ints
+    #: Upper bounds of the values of their completions.
+    hope: Floats
+    #: The highest bound of the states that were dropped only because there were too many; −∞ if
+    #: there are none.
+    hope_of_dropped: float
+
+
 def _beam(aim: _Aim, types: _DocumentTypes, floor: float, width: int) -> tuple[Ints | None, float]:
     """Return the best sequence of types, None if its value is not above `floor`, and a bound.
 
-    States are partial rankings; their `hope` is an upper bound of the values of completions.
+    States are partial rankings down to a rank, of which at most `width` are kept. The bound is an
+    upper bound of the values of all rankings.
     """
     totals = types.totals
     n_types = len(totals)
-    n_documents = int(totals.sum())
     precedes = precedence(types.gains)
-    sizes = (totals + 1).tolist()  # each count is from 0 to its total
-    affordable_width = int(_MOST_CELLS / n_types**1.5)
-    width = min(width, max(_LEAST_WIDTH, affordable_width))
-
+    width = _affordable_width(width, n_types)
+    # Begin with one state, the empty ranking.
     no_documents = np.zeros((1, n_types), dtype=np.int32)
     no_values = np.zeros((len(aim.parts), 1))
     states = _States(no_documents, no_values)
     steps: list[_Step] = []
     highest_dropped = -np.inf
+    n_documents = int(totals.sum())
     for rank in range(1, n_documents + 1):
         extended, step = _extend(states, rank, aim.parts, totals, precedes)
-        keys = row_keys(extended.counts, sizes)
-        non_dominated = aim.non_dominated(extended.values, keys)
-        candidates = extended.take(non_dominated)
-        hope = aim.hope(candidates.values, rank, candidates.counts)
-        chosen, hope_of_dropped = _choose_states(hope, floor, width)
-        highest_dropped = max(highest_dropped, hope_of_dropped)
-        if not len(chosen):
+        kept = _keep_states(aim, extended, rank, totals, floor, width)
+        highest_dropped = max(highest_dropped, kept.hope_of_dropped)
+        # If no state can exceed the known value, only dropped ones could have done so.
+        if not len(kept.positions):
             return None, max(floor, highest_dropped)
-
-        kept = non_dominated[chosen]
-        states = extended.take(kept)
-        steps.append(step.take(kept))
+        states = extended.take(kept.positions)
+        steps.append(step.take(kept.positions))
         # Beyond the cutoffs of all measures, no value can rise.
-        can_rise = hope[chosen] > aim.value(states.values)
+        can_rise = kept.hope > aim.value(states.values)
         if not can_rise.any():
             break
 
@@ -438,6 +491,30 @@ def _beam(aim: _Aim, types: _DocumentTypes, floor: float, width: int) -> tuple[I
     return sequence, bound
 
 
+def _affordable_width(width: int, n_types: int) -> int:
+    """Return the number of states to keep, which is limited if there are many types."""
+    affordable_width = int(_MOST_CELLS / n_types**1.5)
+    limit = max(_LEAST_WIDTH, affordable_width)
+    return min(width, limit)
+
+
+def _keep_states(
+    aim: _Aim, states: _States, rank: int, totals: Counts, floor: float, width: int
+) -> _KeptStates:
+    """Choose the states of a rank from which the search goes on, at most `width`.
+
+    States that another one dominates are removed first. Of the others, those with the highest hope
+    are chosen, an upper bound of the values of their completions, if it exceeds `floor`.
+    """
+    sizes = (totals + 1).tolist()  # each count is from 0 to its total
+    keys = row_keys(states.counts, sizes)  # equal for states with the same documents
+    non_dominated = aim.non_dominated(states.values, keys)
+    candidates = states.take(non_dominated)
+    hope = aim.hope(candidates.values, rank, candidates.counts)
+    chosen, hope_of_dropped = _choose_states(hope, floor, width)
+    return _KeptStates(non_dominated[chosen], hope[chosen], hope_of_dropped)
+
+
 def _extend(
     states: _States, rank: int, parts: list[Progress], totals: Counts, precedes: Floats
 ) -> tuple[_States, _Step]:
@@ -446,8 +523,10 @@ def _extend(
     gains = []
     for part in parts:
         gain_of_types = part.step(rank, states.counts)  # (n_states, n_types)
-        gains.append(gain_of_types[previous, chosen])
-    values = states.values[:, previous] + np.stack(gains)
+        gain_of_chosen = gain_of_types[previous, chosen]
+        gains.append(gain_of_chosen)
+    previous_values = states.values[:, previous]
+    values = previous_values + np.stack(gains)
     return _States(counts, values), _Step(previous, chosen)
 
 
@@ -480,30 +559,36 @@ def _trace_back(steps: list[_Step], last_state: int) -> Ints:
 
 
 def _later_worth(parts: list[_WeightedConvexProgress], totals: Counts) -> Floats | None:
-    """Return an upper bound of Σ_later weight · level · (factor - next factor), after each rank.
+    """Return upper bounds of the worth of the ranks after rank 0, 1, …, shape (n_documents + 1,).
 
-    The documents down to each rank are chosen independently. A convex function of the numbers of
-    documents of each type, with a given sum, has its maximum where all types but one are taken
-    completely or not at all; only these choices are evaluated. None if there are too many.
+    The worth of a rank is Σ weight · level · (factor − next factor) over measures, where the level
+    is a convex function of the documents down to the rank. For a bound, these are chosen for each
+    rank independently. A convex function of the numbers of documents of each type, with a given
+    sum, has its maximum where all types but one are taken completely or not at all: only these
+    choices are evaluated. None if they are too many.
     """
     n_types = len(totals)
     n_documents = int(totals.sum())
-    n_cells = n_types * n_documents * 2.0 ** (n_types - 1)
-    if n_cells > _MOST_CHOICES:
+    # Each type may be the one exception, with each subset of the others, and up to all documents.
+    n_subsets_of_others = 2.0 ** (n_types - 1)
+    n_choices = n_types * n_documents * n_subsets_of_others
+    if n_choices > _MOST_CHOICES:
         return None
 
     counts = _extreme_counts(totals)
     worth_of_ranks = _highest_worth_of_ranks(parts, counts, n_documents)
-    # A sum over later ranks is a running sum from the last rank up; after the last one, it is 0.
-    from_last_rank = np.cumsum(worth_of_ranks[::-1])
-    worth_from_rank = from_last_rank[::-1]  # of rank 1, which is what comes after rank 0, and so on
+    # Worths [5, 3, 1] of the ranks 1, 2, 3 add up to [9, 4, 1] from each rank on. From rank 1 on is
+    # after rank 0, and so on; after the last rank, it is 0.
+    worths_from_last = worth_of_ranks[::-1]
+    sums_from_last = np.cumsum(worths_from_last)
+    worth_from_rank = sums_from_last[::-1]
     return np.append(worth_from_rank, 0.0)
 
 
 def _highest_worth_of_ranks(
     parts: list[_WeightedConvexProgress], counts: Counts, n_documents: int
 ) -> Floats:
-    """Return the maximum of Σ weight · level · (factor - next factor) at each rank.
+    """Return the maximum of Σ weight · level · (factor − next factor) at each rank.
 
     `counts` are the possible documents down to a rank, shape (n_choices, n_types). The result has
     the shape (n_documents,).
@@ -512,16 +597,19 @@ def _highest_worth_of_ranks(
     rank_of_choice = counts.sum(axis=1)
     by_rank = np.argsort(rank_of_choice, kind="stable")
     sorted_rank = rank_of_choice[by_rank]
+    # The array of factors begins with rank 1. A choice of no documents would read the element −1;
+    # it belongs to no rank, and is passed over below.
+    index_of_rank = sorted_rank - 1
     worths = []
     for weight, part in parts:
         weighted_level = weight * part.level(counts)
-        fall_of_factor = -np.diff(part.factor)  # element 0 is that from rank 1 to rank 2
-        fall_at_rank = fall_of_factor[sorted_rank - 1]
+        fall_of_factor = -np.diff(part.factor)  # from each rank to the next
+        fall_at_rank = fall_of_factor[index_of_rank]
         worths.append(weighted_level[by_rank] * fall_at_rank)
     worth = np.sum(worths, axis=0)
 
-    # The maximum of each block of choices with the same rank. Choices of no document, which are
-    # sorted first, belong to no rank.
+    # The maximum of the choices of each rank, which are side by side, from the first one of a rank
+    # to that of the next.
     ranks = np.arange(1, n_documents + 1)
     first_of_rank = np.searchsorted(sorted_rank, ranks)
     return np.maximum.reduceat(worth, first_of_rank)
@@ -530,26 +618,31 @@ def _highest_worth_of_ranks(
 def _extreme_counts(totals: Counts) -> Counts:
     """Return the choices of documents in which all types but one are complete or absent.
 
-    There is one row per choice, with the number of documents of each type.
+    There is one row per choice, with the number of documents of each type. For the totals [2, 1],
+    they are [0, 0], [1, 0], [2, 0] and [0, 1], [1, 1], [2, 1] with the first type as the exception,
+    and others with the second one.
     """
-    # In each subset of complete types, each other type is the exception once.
-    is_complete = _all_subsets(len(totals))
-    exception, subset = np.nonzero(is_complete.T == 0)
-    complete_counts = is_complete[subset] * totals  # (n_exceptions, n_types)
+    # Pair each subset of complete types with each type that is not in it, the exception.
+    is_complete = _all_subsets(len(totals))  # subsets × types
+    is_absent = is_complete == 0
+    exception_of_pair, subset_of_pair = np.nonzero(is_absent.T)
+    counts_of_complete = is_complete[subset_of_pair] * totals  # pairs × types
 
-    # An exception has each number of documents, from 0 to its total, in a choice of its own.
-    n_choices = totals[exception] + 1
-    group = np.repeat(np.arange(len(exception)), n_choices)
-    counts = complete_counts[group]
-    choices = np.arange(len(group))
-    exception_of_choice = exception[group]
-    counts[choices, exception_of_choice] = positions(group)
+    # Each pair has one choice per number of documents of the exception, from 0 to its total.
+    n_choices_of_pair = totals[exception_of_pair] + 1
+    pairs = np.arange(len(exception_of_pair))
+    pair_of_choice = np.repeat(pairs, n_choices_of_pair)
+    number_of_exception = positions(pair_of_choice)  # 0, 1, … within each pair
+    counts = counts_of_complete[pair_of_choice]
+    choices = np.arange(len(counts))
+    counts[choices, exception_of_pair[pair_of_choice]] = number_of_exception
     return counts
 
 
 def _all_subsets(n_types: int) -> Counts:
     """Return all subsets of types: 1 for types in a subset, else 0; shape (2**n_types, n_types)."""
-    # The binary digits of a subset's number say which types it has.
+    # The binary digits of a subset's number say which types it has: 5, or 101, has the first and
+    # the third one. Shifted by a type's position, the number ends with its digit.
     numbers = np.arange(2**n_types)
     shifted = numbers[:, None] >> np.arange(n_types)
     last_digit = shifted & 1
