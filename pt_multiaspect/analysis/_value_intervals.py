@@ -712,8 +712,8 @@ class _TermIntervals:
         ends_of_runs = np.minimum(ends[:, :n_runs], highest_value)
         ends_of_pairs = ends[:, n_runs:]
         # A topic is exact if all its comparisons are.
-        is_exact_for_runs = is_exact[:n_runs].all(axis=0)
-        is_exact_for_pairs = is_exact[n_runs:].all(axis=0)
+        is_exact_for_runs = np.logical_and.reduce(is_exact[:n_runs])
+        is_exact_for_pairs = np.logical_and.reduce(is_exact[n_runs:])
         values = Interval(ends_of_runs, is_exact_for_runs)
         differences = Interval(ends_of_pairs, is_exact_for_pairs)
         return values, differences
