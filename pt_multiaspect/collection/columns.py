@@ -63,7 +63,8 @@ _CONTENTS = ("text", "title", "body", "contents", "html", "url")
 
 #: Columns that cannot be aspects: they identify a judgment, or contain answers.
 NOT_ASPECTS = (
-    *QUERY_COLUMNS, *DOCUMENT_COLUMNS, "docid", "query", *SUBTOPIC_COLUMNS, "Q0", "q0", _GENERATED, *_GOLD
+    *QUERY_COLUMNS, *DOCUMENT_COLUMNS, "docid", "query",
+    *SUBTOPIC_COLUMNS, "Q0", "q0", _GENERATED, *_GOLD,
 )  # fmt: skip
 
 
@@ -162,24 +163,26 @@ def check_id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -
 def _remedy_for_other_kind(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> str:
     """Return the remedy for a frame of another kind than expected; empty if its kind is unknown.
 
-    `candidates` and `what` tell what was expected, as in `check_id_column`.
+    `candidates` are the names of a column of ids that the frame does not have, and `what` is the
+    kind of frame that was expected, such as 'qrels', 'a run' or 'docs'.
     """
     expects_run = what == "a run"
-    has_columns_of_qrels = beir_columns(frame.columns) is not None
-    if expects_run and has_columns_of_qrels:
+    is_beir_qrels = beir_columns(frame.columns) is not None
+    if expects_run and is_beir_qrels:
         return f". {SWAPPED}"
     remedy = answers_remedy(frame.columns)
     if remedy:
         return remedy
-    has_candidates_of_qrels = candidates in (QUERY_COLUMNS, DOCUMENT_COLUMNS)
-    expects_qrels = has_candidates_of_qrels and what not in ("a run", "docs")
-    if expects_qrels:
-        return documents_remedy(frame.columns)
-    return ""
+    # Documents or topics are pointed out in place of qrels. Runs may have their columns, too.
+    expects_documents = what == "docs"
+    are_columns_of_qrels = candidates in (QUERY_COLUMNS, DOCUMENT_COLUMNS)
+    if expects_run or expects_documents or not are_columns_of_qrels:
+        return ""
+    return documents_remedy(frame.columns)
 
 
 def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.Series[Any]:
-    """Return the one column of `frame` among `candidates`; raise an error if it has not just one."""
+    """Return the one column of `frame` among `candidates`; raise an error for none or several."""
     check_id_column(frame, candidates, what)
     present = [column for column in candidates if column in frame.columns]
     only_column = present[0]
@@ -359,21 +362,28 @@ def is_numeric(column: pd.Series[Any]) -> bool:
     dtype = column.dtype
     if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
         return True
+    # Labels may also be stored as objects or texts. Columns of other kinds contain times.
     kind = getattr(dtype, "kind", "O")
-    if kind not in ("O", "U"):  # objects and texts; others are times
+    if kind not in ("O", "U"):
         return False
-    values = pd.Series(column[column.notna()], dtype=object)
-    has_other_objects = pd.api.types.infer_dtype(values) != "string"
-    if has_other_objects:
-        # A column with at least one number is an invalid label column rather than a column of text.
+    present = column[column.notna()]
+    values = pd.Series(present, dtype=object)
+    return _are_labels(values, str(column.name))
+
+
+def _are_labels(values: pd.Series[Any], name: str) -> bool:
+    """Return whether the objects or texts of a column are labels; none of them is missing."""
+    are_all_texts = pd.api.types.infer_dtype(values) == "string"
+    if not are_all_texts:
+        # With at least one number, it is a column of labels of which others are invalid.
         if any(map(_is_number, values)):
             return True
-        # Lists, dicts and arrays are no labels.
+        # Lists, dicts and arrays are no labels. They are the values that cannot be hashed.
         are_hashable = all(isinstance(value, Hashable) for value in values)
         if not are_hashable:
             return False
     # Numbers that are read as text are labels, too.
-    return _are_labels_as_texts(values, str(column.name))
+    return _are_labels_as_texts(values, name)
 
 
 def _is_number(value: object) -> bool:
@@ -581,7 +591,8 @@ def _as_printed(value: object) -> object:
 
 #: Names of columns that rarely contain labels.
 _match_unlikely_name = re.compile(
-    r"(assessor|annotator|judge|worker|user|session|topic)(_?(id|no|nr|number|name))?|"  # 'judge_id'
+    r"(assessor|annotator|judge|worker|user|session|topic)"
+    r"(_?(id|no|nr|number|name))?|"  # such as 'judge_id'
     r"(.*_)?id|index|"  # 'answer_id'
     r"timestamp|time|date|year|rank|score|fold|price",
     re.IGNORECASE,
@@ -696,21 +707,22 @@ def lacks_labels(column: pd.Series[Any]) -> bool:
 
 
 def read_truth_values(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column with the texts true and false as truth values.
+    """Return a column with the texts 'true' and 'false', in any case, as truth values.
 
-    It is returned unchanged if it contains other texts than those of labels that could not be
-    given, or is text by its name.
+    Texts such as 'N/A', for labels that could not be given, are kept. If there are other texts, or
+    the name of the column is one of texts, such as comment, the column is returned unchanged.
     """
     if _is_name_of_texts(str(column.name)):
         return column
     truth_value = column.map(_truth_value, na_action="ignore")
     is_truth_value = truth_value.notna()
-    is_other = column.notna() & ~is_truth_value
-    distinct_others = column[is_other].unique()
-    are_failures = all(map(_is_failure, distinct_others))
-    if is_truth_value.any() and are_failures:
-        return truth_value.where(is_truth_value, column)
-    return column
+    is_other_text = column.notna() & ~is_truth_value
+    other_texts = column[is_other_text].unique()
+    are_failures = all(map(_is_failure, other_texts))
+    if not is_truth_value.any() or not are_failures:
+        return column
+    # Values that are no truth values remain as in the column.
+    return truth_value.where(is_truth_value, column)
 
 
 def _truth_value(text: object) -> bool | None:

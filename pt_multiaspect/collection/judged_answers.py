@@ -104,6 +104,7 @@ def with_usual_names(frame: pd.DataFrame) -> pd.DataFrame:
     lower_case_names = {}
     for column in map(str, frame.columns):
         lower_case_names[column] = column.strip().lower()
+    # The usual names of each kind of column.
     kinds = [
         (*RUN_COLUMNS, *_OTHER_RUNS),
         (*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION),
@@ -111,18 +112,20 @@ def with_usual_names(frame: pd.DataFrame) -> pd.DataFrame:
         _REPETITIONS,
         CRITERION_COLUMNS,
     ]
-    # A column such as Value contains labels beside a column of criteria; else it is a criterion.
+    # Beside a column of criteria, one such as Value contains their labels. Otherwise, Value is
+    # itself a criterion, whose name is kept as it is.
     has_criterion_column = bool({*lower_case_names.values()} & {*CRITERION_COLUMNS})
     if has_criterion_column:
         kinds.append(SCORE_COLUMNS)
 
     new_names: dict[str, str] = {}
-    for kind in kinds:
-        is_spelled_as_usual = bool({*kind} & {*lower_case_names})
-        if is_spelled_as_usual:
+    for usual_names in kinds:
+        # If there is a column name, a column Name is another one: both names are kept.
+        has_usual_name = bool({*usual_names} & {*lower_case_names})
+        if has_usual_name:
             continue
         for column, name in lower_case_names.items():
-            if name in kind:
+            if name in usual_names:
                 new_names[column] = name
     if not new_names:
         return frame
@@ -340,19 +343,13 @@ def _read_long(
 ) -> dict[str, CriterionLabels]:
     """Return the labels of rows about one criterion each.
 
-    `keys` has the run, topic, answer, judge and repetition of each row of `frame`.
+    `keys` has the run, topic, answer, judge and repetition of each row of `frame`. `spec` are the
+    criteria to read, all for None.
     """
     criterion_column = id_column(frame, CRITERION_COLUMNS, what)
-    has_scores = bool({*frame.columns} & {*SCORE_COLUMNS})
-    if not has_scores:
-        raise MultiAspectError(
-            f"{what}: expected a column score beside {criterion_column.name}, got the columns "
-            f"{choices(frame.columns)}; rename the column of scores, or omit "
-            f"{criterion_column.name} if each criterion has its own column"
-        )
-    scores = id_column(frame, SCORE_COLUMNS, what)
-
+    scores = _score_column(frame, criterion_column.name, what)
     criterion_of_row, criteria = pd.factorize(identifiers(criterion_column, what))
+    # Element i is the name of the criterion with the number i in `criterion_of_row`.
     names = criterion_names(criteria.tolist(), what)
     names = _as_declared(names, spec)
     refuse_unknown(spec or (), names, "criteria", what)
@@ -363,6 +360,21 @@ def _read_long(
         scores_of_criterion = scores.iloc[rows].rename(name)
         labels[name] = CriterionLabels(keys.iloc[rows], scores_of_criterion)
     return labels
+
+
+def _score_column(frame: pd.DataFrame, criterion_column: object, what: str) -> pd.Series[Any]:
+    """Return the column of scores of long rows; raise an error if there is none or several.
+
+    `criterion_column` is the name of the column of criteria, for the error.
+    """
+    has_scores = bool({*frame.columns} & {*SCORE_COLUMNS})
+    if not has_scores:
+        raise MultiAspectError(
+            f"{what}: expected a column score beside {criterion_column}, got the columns "
+            f"{choices(frame.columns)}; rename the column of scores, or omit "
+            f"{criterion_column} if each criterion has its own column"
+        )
+    return id_column(frame, SCORE_COLUMNS, what)
 
 
 def _read_wide(
@@ -434,8 +446,9 @@ def _likely_criteria(
     names = list(criteria)
     _warn_of_measurements(names, what)
     for name, column in criteria.items():
-        are_texts = not pd.api.types.is_numeric_dtype(column.dtype)
-        if name in _ANSWERS and are_texts:
+        # Numbers that are stored as texts, such as '42', may be the answers themselves.
+        are_stored_as_texts = not pd.api.types.is_numeric_dtype(column.dtype)
+        if name in _ANSWERS and are_stored_as_texts:
             _warn_of_numeric_answers(name, names, what)
     return criteria
 

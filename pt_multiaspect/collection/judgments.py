@@ -92,7 +92,8 @@ class Judgments(Memo):
 
     Examples
     --------
-    >>> judgments = Judgments({"q1": {"d1": {"relevance": 2, "credibility": 1}, "d2": {"relevance": 0}}})
+    >>> labels = {"d1": {"relevance": 2, "credibility": 1}, "d2": {"relevance": 0}}
+    >>> judgments = Judgments({"q1": labels})
     >>> judgments.label_names
     ('relevance', 'credibility')
     >>> len(judgments)
@@ -115,8 +116,8 @@ class Judgments(Memo):
         document, _ = Texts.from_strings(docnos).codes()
         n_documents = document.max(initial=0) + 1
         pair_code = query * n_documents + document
-        _, first, pair = np.unique(pair_code, return_index=True, return_inverse=True)
-        self._set_arrays(frame, qids, query, first, pair, docnos, positional=positional)
+        _, first_row, pair_of_row = np.unique(pair_code, return_index=True, return_inverse=True)
+        self._set_arrays(frame, qids, query, first_row, pair_of_row, docnos, positional=positional)
         self._refuse_runs(frame)
 
     def _refuse_runs(self, frame: pd.DataFrame) -> None:
@@ -133,8 +134,8 @@ class Judgments(Memo):
         frame: pd.DataFrame,
         qids: Objects,
         query: Ints,
-        first: Ints,
-        pair: Ints,
+        first_row: Ints,
+        pair_of_row: Ints,
         docnos: Objects | None,
         *,
         positional: bool = False,
@@ -149,9 +150,9 @@ class Judgments(Memo):
             The queries, sorted.
         query : ndarray of int, shape (n_rows,)
             The query of each row, as a position in `qids`.
-        first : ndarray of int, shape (n_pairs,)
+        first_row : ndarray of int, shape (n_pairs,)
             The first row of each judged pair. Pairs are sorted by query.
-        pair : ndarray of int, shape (n_rows,)
+        pair_of_row : ndarray of int, shape (n_rows,)
             The judged pair of each row.
         docnos : ndarray of str, shape (n_rows,), optional
             The document of each row. By default, documents are named by row number.
@@ -159,15 +160,15 @@ class Judgments(Memo):
             Whether the columns of labels have no names.
         """
         self._frame = frame
-        self._first = first
-        self._pair = pair
+        self._first_row = first_row
+        self._pair_of_row = pair_of_row
         self._positional = positional
         self._row_docnos = docnos
         #: The queries, sorted by name; all results are in this order.
         self.qids: Objects = qids
         self._query_index = pd.Index(qids, dtype=object)
         #: The query of each judged pair, non-decreasing.
-        self.pool_query: Ints = query[first]
+        self.pool_query: Ints = query[first_row]
         #: The labels of each aspect that was read, one per judged pair.
         self._labels: dict[str, Floats] = {}
         #: For columns with truth values, a mask of the labels that are such.
@@ -183,15 +184,16 @@ class Judgments(Memo):
         return self.compute_once("docnos", self._docno_of_pair)
 
     def _docno_of_pair(self) -> Objects:
-        """Return the document of each judged pair, as its first row has it."""
+        """Return the document of each judged pair: that of its first row, `self._first_row`."""
         if self._row_docnos is None:
-            row_numbers = self._first.astype(str)
+            # Rows without ids are documents of their own, named by their numbers.
+            row_numbers = self._first_row.astype(str)
             return row_numbers.astype(object)
-        return self._row_docnos[self._first]
+        return self._row_docnos[self._first_row]
 
     def __len__(self) -> int:
         """Return the number of judged (query, document) pairs."""
-        return len(self._first)
+        return len(self._first_row)
 
     def __repr__(self) -> str:
         queries = number_of(len(self.qids), "query")
@@ -258,22 +260,28 @@ class Judgments(Memo):
         Judgments
             Judgments whose queries are sorted by number and whose documents are sorted by name.
         """
-        query_of_row = self.pool_query[self._pair]
-        rows = np.flatnonzero(query_of_row == query)
-        docno_of_row = self.docnos[self._pair[rows]]
-        by_docno = np.argsort(docno_of_row, kind="stable")
-        rows = rows[by_docno]
-
-        repeated_rows = np.tile(rows, times)
-        frame = self._frame.iloc[repeated_rows].reset_index(drop=True)
-        query_column = id_column(frame, QUERY_COLUMNS, "qrels").name
+        frame = self._rows_by_docno(query)
+        n_rows = len(frame)
+        # All rows of the first copy, then all rows of the second one.
+        repeated_rows = np.tile(np.arange(n_rows), times)
+        repeated = frame.iloc[repeated_rows].reset_index(drop=True)
         qids = np.array(numbered_names(times), dtype=object)
-        frame[query_column] = np.repeat(qids, len(rows))
-        result = Judgments(frame)
-        result._origin = self
+        query_column = id_column(repeated, QUERY_COLUMNS, "qrels").name
+        repeated[query_column] = np.repeat(qids, n_rows)
+        result = Judgments(repeated)
+        result.infer_scales_from(self)
         result._positional = self._positional
         result.label_names = self.label_names
         return result
+
+    def _rows_by_docno(self, query: int) -> pd.DataFrame:
+        """Return the rows of the qrels about one query, sorted by document."""
+        query_of_row = self.row_values(self.pool_query)
+        rows = np.flatnonzero(query_of_row == query)
+        pairs = self._pair_of_row[rows]
+        docno_of_row = self.docnos[pairs]
+        by_docno = np.argsort(docno_of_row, kind="stable")
+        return self._frame.iloc[rows[by_docno]]
 
     def with_copies(
         self, pairs: Ints, query: Ints, qids: Objects, labels: Mapping[str, Floats]
@@ -294,21 +302,19 @@ class Judgments(Memo):
         Returns
         -------
         Judgments
-            The judgments, on the scales of these.
+            The judgments, whose undeclared scales are inferred from the labels of these.
         """
-        first_rows = self._first[pairs]
-        frame = self._frame.iloc[first_rows]
-        docnos = self.docnos[pairs]
-        # Each copy is a row and a judged pair of its own, with the same number.
-        number = np.arange(len(pairs))
+        first_rows = self._first_row[pairs]
+        # Each copy is one row and one judged pair: row i is the only row of pair i.
+        copy_numbers = np.arange(len(pairs))
         result = copy(self)
         result._set_arrays(
-            frame,
-            qids,
-            query,
-            first=number,
-            pair=number,
-            docnos=docnos,
+            frame=self._frame.iloc[first_rows],
+            qids=qids,
+            query=query,
+            first_row=copy_numbers,
+            pair_of_row=copy_numbers,
+            docnos=self.docnos[pairs],
             positional=self._positional,
         )
         return result.with_labels(labels, scales=self)
@@ -351,7 +357,7 @@ class Judgments(Memo):
             left_out.add(self._aspect_column(name))
         named = [column for column in self._frame.columns if isinstance(column, str)]
         kept = [column for column in named if column not in left_out]
-        first_rows = self._frame.iloc[self._first]
+        first_rows = self._frame.iloc[self._first_row]
         return first_rows[kept].reset_index(drop=True)
 
     def infer_scales_from(self, judgments: Judgments) -> None:
@@ -391,7 +397,7 @@ class Judgments(Memo):
 
     def row_values(self, values: NDArray[Any]) -> NDArray[Any]:
         """Map values per judged pair to the rows of the qrels, in their original order."""
-        return np.asarray(values[self._pair])
+        return np.asarray(values[self._pair_of_row])
 
     def with_labels(self, labels: Mapping[str, NDArray[Any]], scales: Judgments) -> Judgments:
         """Return judgments of the same pairs with other labels, for joined rankings.
@@ -409,12 +415,13 @@ class Judgments(Memo):
         Judgments
             The judgments, with an empty cache.
         """
-        result = copy(self)  # without the cached properties
+        result = copy(self)  # leaves out what `compute_once` has cached
+        result._booleans = {}  # the new labels are numbers, not truth values
         result._labels = {}
         for name, values in labels.items():
             label_of_row = np.asarray(values, np.float64)
-            result._labels[name] = label_of_row[self._first]
-        result._booleans = {}
+            # The label of a judged pair is that of its first row.
+            result._labels[name] = label_of_row[self._first_row]
         result.infer_scales_from(scales)
         return result
 
@@ -504,8 +511,7 @@ class Judgments(Memo):
         column_name = self._aspect_column(name)
         if column_name is None:
             raise self._missing_aspect_error([name])
-        is_misspelt = name == _CREDIBILITY and column_name == _MISSPELT
-        if is_misspelt:
+        if name == _CREDIBILITY and column_name == _MISSPELT:
             warn_once(
                 f"the column {_MISSPELT} of the qrels is read as {_CREDIBILITY}. Rename it, as in "
                 f"qrels.rename(columns={{{_MISSPELT!r}: {_CREDIBILITY!r}}})"
@@ -515,11 +521,12 @@ class Judgments(Memo):
             column = without_missing(column, missing)
         label_of_row = read_labels(column)
         self._refuse_invalid(column, label_of_row)
+        # A judged pair has the label of its first row; its other rows must have the same label.
+        label_of_pair = label_of_row[self._first_row]
         is_truth_value = is_boolean(column)
         if is_truth_value.any():
-            self._booleans[name] = is_truth_value[self._first]
-        label_of_pair = label_of_row[self._first]
-        self._refuse_conflicts(column_name, label_of_row, label_of_pair, self._pair)
+            self._booleans[name] = is_truth_value[self._first_row]
+        self._refuse_conflicts(column_name, label_of_row, label_of_pair, self._pair_of_row)
         return label_of_pair
 
     def _refuse_invalid(self, column: pd.Series[Any], label_of_row: Floats) -> None:
@@ -542,7 +549,7 @@ class Judgments(Memo):
         remedy = ""
         if isinstance(value, str):
             remedy = f". If it means 'not judged', declare {unjudged_codes(shown)}"
-        pair = self._pair_text(self._pair[row])
+        pair = self._pair_text(self._pair_of_row[row])
         raise MultiAspectError(
             f"invalid label {shown} in column {column.name} for {pair}: expected a finite number, "
             f"or NaN if unjudged{remedy}"
@@ -570,18 +577,19 @@ class Judgments(Memo):
         conflicts = np.flatnonzero(~is_equal)
         if not len(conflicts):
             return
+        # The first conflict is the example of the error.
         row = int(conflicts[0])
         document = self._pair_text(pair[row])
         label = spell(float(expected_labels[row]))
         other_label = spell(float(row_labels[row]))
-        number = tally(len(conflicts), "row")
+        number_of_rows = tally(len(conflicts), "row")
         remedy = ""
         subtopic_columns = [name for name in SUBTOPIC_COLUMNS if name in self._frame.columns]
         if subtopic_columns:
             remedy = f". If the column {subtopic_columns[0]} contains subtopics, {BY_SUBTOPIC}"
         raise MultiAspectError(
             f"expected one label in column {column} for {document}, got {label} and {other_label} "
-            f"{number}{remedy}"
+            f"{number_of_rows}{remedy}"
         )
 
     def _pair_text(self, pair: int) -> str:
@@ -597,7 +605,7 @@ class Judgments(Memo):
 
     def _find_text_columns(self) -> dict[str, list[str]]:
         """Return the distinct texts of each column that is no aspect but may contain labels."""
-        query_of_row = self.pool_query[self._pair]
+        query_of_row = self.pool_query[self._pair_of_row]
         texts_by_column: dict[str, list[str]] = {}
         for column in self._possible_aspects:
             is_aspect = aspect_name(column) in self.label_names
@@ -626,7 +634,10 @@ class Judgments(Memo):
         )
 
     def _remedies_for_missing(self, missing: Sequence[str]) -> str:
-        """Return further sentences of the error for aspects without a column."""
+        """Return sentences with likely remedies if qrels have no columns for the aspects `missing`.
+
+        `self.label_names` are the aspects of the qrels, `self.qids` their queries.
+        """
         from multiprocessing import current_process
 
         remedies = ""
@@ -644,9 +655,10 @@ class Judgments(Memo):
         lacks_relevance = "relevance" in missing
         if lacks_relevance and "score" in self.label_names:
             remedies += f". {SWAPPED}"
-        # A dict {aspect: {qid: …}} without relevance is read as {qid: {docno: …}}.
-        are_queries = {*missing} <= {*self.qids}
-        if are_queries or (lacks_relevance and self._are_documents_queries()):
+        # A dict {aspect: {qid: …}} without relevance is read as {qid: {docno: …}}, so that its
+        # aspects became the queries, and its queries the documents.
+        are_aspects_queries = {*missing} <= {*self.qids}
+        if are_aspects_queries or (lacks_relevance and self._are_documents_queries()):
             remedies += f". {BY_QUERY}"
         return remedies
 
@@ -792,50 +804,69 @@ class Judgments(Memo):
         return views[name]
 
     def _view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
-        """Return an aspect of a column on a declared scale, or on an inferred one; cached."""
-        # Equal aspects may differ in whether the grades were listed, as in `views`.
+        """Return an aspect of a column, on the scale that `aspect` declares, if any; cached."""
+        # Aspect(2) equals Aspect([0, 1, 2]), but warnings differ for a scale that is declared by
+        # its top grade alone, so these are cached apart.
         is_declared_by_top = aspect is not None and aspect.by_top
         key = ("view", name, column, aspect, is_declared_by_top)
         return self.compute_once(key, lambda: self._make_view(name, column, aspect))
 
     def _make_view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
         """Return an aspect of a column; its scale is inferred unless `aspect` declares grades."""
-        if aspect is None:
-            aspect = Aspect()
-        labels = self._graded_labels(name, column, aspect)
-        if aspect.unjudged:
-            is_unjudged = np.isin(labels, number_codes(aspect))
+        declared = aspect
+        if declared is None:
+            declared = Aspect()
+        labels = self._graded_labels(name, column, declared)
+        if declared.unjudged:
+            is_unjudged = np.isin(labels, number_codes(declared))
             labels = np.where(is_unjudged, np.nan, labels)
 
-        # Judgments of a part of a collection may take their scales from the whole.
-        is_inferred = aspect.grades is None
-        if is_inferred and self._origin is not None:
-            view_of_origin = self._origin._view(name, column, aspect)
-            aspect = view_of_origin.aspect
-        elif is_inferred:
-            has_identity = aspect.probabilities == "identity"
-            grades = infer_grades(labels, name, identity=has_identity)
-            aspect = aspect.with_grades(grades)
-        grade_index = self._grade_index(name, labels, aspect.scale)
+        has_grades = declared.grades is not None
+        if has_grades:
+            complete = declared
+        else:
+            complete = self._with_inferred_grades(name, column, declared, labels)
         return AspectView(
-            name, aspect, is_inferred, self.n_queries, self.pool_query, labels, grade_index
+            name=name,
+            aspect=complete,
+            inferred=not has_grades,
+            n_queries=self.n_queries,
+            pool_query=self.pool_query,
+            label=labels,
+            grade_index=self._grade_index(name, labels, complete.scale),
         )
 
+    def _with_inferred_grades(
+        self, name: str, column: str, aspect: Aspect, labels: Floats
+    ) -> Aspect:
+        """Return the aspect with the grades that are inferred from labels.
+
+        If these judgments are part of others, `self._origin`, the grades are those of the whole, so
+        that all parts have the same scale.
+        """
+        if self._origin is not None:
+            view_of_whole = self._origin._view(name, column, aspect)
+            return view_of_whole.aspect
+        has_identity = aspect.probabilities == "identity"
+        grades = infer_grades(labels, name, identity=has_identity)
+        return aspect.with_grades(grades)
+
     def _graded_labels(self, name: str, column: str, aspect: Aspect) -> Floats:
-        """Return the labels of an aspect, with truth values as two grades."""
-        missing_texts = text_codes(aspect)
-        if missing_texts and column not in self._labels:
-            labels = self._read_labels(column, missing_texts)
+        """Return the labels of an aspect, one per judged pair, with truth values as two grades."""
+        # Texts for 'not judged' matter when the column is read: what was read contains no texts.
+        texts_of_unjudged = text_codes(aspect)
+        if texts_of_unjudged and column not in self._labels:
+            labels = self._read_labels(column, texts_of_unjudged)
         else:
             labels = self.labels(column)
-        booleans = self._booleans.get(column)
-        if booleans is None:
+        is_truth_value = self._booleans.get(column)
+        if is_truth_value is None:
             return labels
-        if aspect.grades is None:
-            grades = None
-        else:
+        # Without declared grades, truth values are the grades 0 and 1.
+        grades = None
+        if aspect.grades is not None:
             grades = aspect.scale.grades
-        graded, is_wrong = grade_booleans(labels, booleans, grades)
+        graded, is_wrong = grade_booleans(labels, is_truth_value, grades)
         wrong = np.flatnonzero(is_wrong)
         if len(wrong):
             truth_value = bool(graded[wrong[0]])
@@ -879,12 +910,13 @@ class Judgments(Memo):
 
 def _sorted_queries(column: pd.Series[Any]) -> tuple[Ints, Objects]:
     """Return the query of each row of a column of ids, as a position, and the sorted queries."""
-    # Codes are in the order of first appearance.
+    # Codes are numbers of queries in the order of first appearance.
     code_of_row, distinct_queries = Texts.from_column(column, "qrels").codes()
-    unsorted_qids = distinct_queries.decode()
-    by_name = np.argsort(unsorted_qids)
-    position_of_code = inverse_permutation(by_name)
-    return position_of_code[code_of_row], unsorted_qids[by_name]
+    qids_by_code = distinct_queries.decode()
+    sorted_codes = np.argsort(qids_by_code)  # by name
+    position_of_code = inverse_permutation(sorted_codes)  # [2, 0, 1] -> [1, 2, 0]
+    query_of_row = position_of_code[code_of_row]
+    return query_of_row, qids_by_code[sorted_codes]
 
 
 def _refuse_two_relevance_columns(frame: pd.DataFrame) -> None:

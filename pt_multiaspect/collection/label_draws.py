@@ -243,14 +243,17 @@ class _Donors:
     def _uniform_numbers(self, seed: int, draws: Ints) -> tuple[Floats, Floats]:
         """Return two numbers in [0, 1) per document and draw, as two arrays documents × draws.
 
-        A number depends on the seed, the draw and the names of topic and document only.
+        A number depends on the seed, the draw and the names of topic and document only, not on
+        which other documents or draws there are.
         """
-        keys = self._document_keys(seed)
-        # As in SplitMix64, the state advances by one step per draw, from 1 on, and is then mixed.
+        # SplitMix64 is a generator of random numbers: number n is a scrambled form of its state,
+        # which is key + n * _GOLDEN. Each document has two keys, one for each of its two numbers.
+        keys = self._document_keys(seed)  # documents × 2
         draw_numbers = draws + 1
         steps = draw_numbers.astype(np.uint64) * _GOLDEN
-        states = keys.reshape(-1, 2, 1) + steps  # documents × 2 × draws
-        uniform = _as_fractions(_mix(states))
+        states = keys[:, :, None] + steps  # documents × 2 × draws
+        scrambled = _mix(states)
+        uniform = _as_fractions(scrambled)
         first = uniform[:, 0]
         second = uniform[:, 1]
         return first, second
@@ -439,12 +442,13 @@ def _ranks_among_counted(run: Rankings, rank: Ints, is_left_out: Bools) -> Ints:
     is_left_out : ndarray of bool, shape (n_pairs,)
         Which judged pairs are left out.
     """
-    is_left_out_hit = is_left_out[run.hits.row]
+    is_left_out_hit = is_left_out[run.hits.row]  # one per judged document of the run
     left_out_rows = run.hits.retrieved_index[is_left_out_hit]
     is_counted = np.ones(len(rank), dtype=np.intp)
     is_counted[left_out_rows] = 0
 
-    # The new rank is the number of counted rows of the query, up to and with this row.
+    # The new rank is the number of counted rows from the first row of the query to this one. For
+    # two queries with the old ranks [1, 2, 3, 1, 2], without the second row: [1, 1, 2, 1, 2].
     n_through_row = np.cumsum(is_counted)
     n_before_row = n_through_row - is_counted
     row = np.arange(len(rank))

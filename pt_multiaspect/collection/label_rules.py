@@ -10,7 +10,7 @@ import numpy as np
 
 from .._numbers import spell
 from .._typing import Floats, Ints
-from ..aspects import Aspect
+from ..aspects import Aspect, Scale
 from ..aspects.aspect import unjudged_codes
 from ..errors import in_shell, parameter
 from .columns import USUAL_GRADES, is_far_above, join_some
@@ -60,9 +60,11 @@ class LabelCounts:
     @property
     def positive(self) -> float:
         """The fraction of the judged documents that reach the threshold; 0 if none is judged."""
+        # The threshold of a scale is a position among its grades, as are those of `counts`.
         threshold = self.aspect.scale.threshold
         n_positive = self.counts[threshold:].sum()
-        return float(n_positive / max(self.n_judged, 1))
+        n_judged_or_1 = max(self.n_judged, 1)
+        return float(n_positive / n_judged_or_1)
 
 
 @dataclass(frozen=True)
@@ -151,16 +153,19 @@ def _unexpected_labels_below(labels: LabelCounts) -> list[float]:
 def find_undeclared_harm(labels: LabelCounts) -> LabelFinding | None:
     """Find labels below 0 without declared gains, for measures of harmful documents."""
     aspect = labels.aspect
-    is_declared = aspect.gains is not None or not aspect.scale.greater_is_better
+    # If lower labels are better, a negative label is the best one, not that of a harmful document.
+    may_be_harm = aspect.gains is None and aspect.scale.greater_is_better
     has_other_finding = find_labels_below(labels) is not None
-    if is_declared or has_other_finding:
+    if not may_be_harm or has_other_finding:
         return None
+    # Negative labels may be grades, or may be below the lowest grade.
     grades = aspect.scale.grades
     grades_of_documents = grades[labels.counts > 0].tolist()
     all_labels = {*labels.below, *grades_of_documents}
     negative = sorted(label for label in all_labels if label < 0)
     if not negative:
         return None
+    # The advice declares a scale on which each grade is its own gain.
     not_negative = grades[grades >= 0].tolist()
     negative_text = ", ".join(map(spell, negative))
     all_text = ", ".join(map(spell, [*negative, *not_negative]))
@@ -185,20 +190,22 @@ def find_far_label(labels: LabelCounts) -> LabelFinding | None:
         return None
     highest = float(grades_of_documents[-1])
     top = spell(highest)
+    # The grades are inferred again, without the highest label.
+    without_highest = rescale_aspect(labels, grades=[], unjudged=[highest])
     return LabelFinding(
         "warning",
         f"the label {top} of relevance is far above its other labels, and its scale is taken as 0 "
         f"to {top}",
         f"If it means 'not judged', declare {unjudged_codes(top)}; if it is a grade, declare the "
         "grades",
-        declaration=rescale_aspect(labels, [], [highest]),
+        declaration=without_highest,
     )
 
 
 def survey_codes_on_top(labels: Floats, counts: Ints) -> list[float]:
     """Return the highest labels if they are codes of surveys, 8 or 9; empty if they are grades.
 
-    They are codes if the other labels are 1, 2, … or 0, 1, … without a gap and end well below them.
+    They are codes if the other labels are 1, 2, … or 0, 1, …, without a gap, and end well below.
 
     Parameters
     ----------
@@ -261,33 +268,41 @@ def aspect_from_one(labels: LabelCounts) -> Aspect | None:
         return None
     # Only grades 0, 1, 2, … may be grades 1, 2, … instead.
     has_other_grades = scale.identity or scale.is_fractional
-    if has_other_grades:
+    if has_other_grades or not _lacks_zeros(labels):
         return None
+    if labels.inferred or _is_top_doubtful(labels):
+        return Aspect(
+            range(1, len(scale)),
+            greater_is_better=aspect.greater_is_better,
+            unjudged=aspect.unjudged,
+        )
+    return None
+
+
+def _lacks_zeros(labels: LabelCounts) -> bool:
+    """Return whether no label on a scale from 0 is 0, although labels differ."""
     # The label 0 is the lowest grade, or the highest one if lower labels are better.
-    if scale.greater_is_better:
+    if labels.aspect.scale.greater_is_better:
         n_zeros = labels.counts[0]
     else:
         n_zeros = labels.counts[-1]
-    is_constant = np.count_nonzero(labels.counts) < 2
-    if n_zeros or is_constant:
-        return None
-    if not labels.inferred and not _is_top_doubtful(labels):
-        return None
-    from_one = range(1, len(scale))
-    return Aspect(from_one, greater_is_better=aspect.greater_is_better, unjudged=aspect.unjudged)
+    n_distinct = np.count_nonzero(labels.counts)
+    return bool(n_zeros == 0 and n_distinct >= 2)
 
 
 def _is_top_doubtful(labels: LabelCounts) -> bool:
-    """Return whether a scale from 0 that is declared by its top grade may start at 1.
+    """Return whether a scale declared by its top grade alone, 0 to this grade, may start at 1.
 
-    No label is 0. There are enough labels to expect a 0, and some are 1.
+    The caller knows that no label is 0. It may start at 1 if there are enough labels to expect a 0,
+    and some are 1.
     """
     scale = labels.aspect.scale
     # Qrels may list the relevant documents only, so that a short scale of relevance lacks the 0.
     may_lack_zeros = labels.name == "relevance" and len(scale) < LONG_SCALE
     if may_lack_zeros or labels.n_judged < _MIN_DECLARED:
         return False
-    # The label 1 is next to 0, which is the highest grade if lower labels are better.
+    # `counts` are ordered from the lowest to the best grade: 0, 1, 2, … or, if lower labels are
+    # better, …, 2, 1, 0.
     if scale.greater_is_better:
         n_ones = labels.counts[1]
     else:
@@ -317,6 +332,8 @@ def find_start_above_zero(labels: LabelCounts) -> LabelFinding | None:
         return None
     name = labels.name
     scale = labels.aspect.scale
+    # The advice names a declaration for each case: a scale from 1, and the present one from 0. A
+    # declared threshold or listed grades show that the 0 is meant, so that the finding is gone.
     if labels.inferred:
         effect = _effect_of_start_at_zero(labels)
         text = f"no label of {name} is 0, but the scale is taken as {scale}, so that {effect}"
@@ -337,9 +354,10 @@ def find_start_above_zero(labels: LabelCounts) -> LabelFinding | None:
 
 
 def _effect_of_start_at_zero(labels: LabelCounts) -> str:
-    """Return what it changes that a scale without labels 0 is taken to start at 0."""
+    """Return in words what is odd about documents if a scale without labels 0 starts at 0."""
     scale = labels.aspect.scale
     if not scale.greater_is_better:
+        # The best grade is 0, which no document has.
         return "no document has its top grade"
     grades_of_documents = scale.grades[labels.counts > 0]
     lowest = spell(grades_of_documents[0])
@@ -381,7 +399,11 @@ def _find_extreme_threshold(labels: LabelCounts) -> LabelFinding | None:
 
 
 def _find_extreme_settled_threshold(labels: LabelCounts) -> LabelFinding | None:
-    """Find a threshold, declared or the only one possible, that nearly all or no documents reach."""
+    """Find a threshold that nearly all or no documents reach, if it could not be another one.
+
+    It is declared, or the only one that a scale of two grades has.
+    """
+    # The length of a scale is no reason to doubt such a threshold: it counts as a scale of two.
     if not is_doubtful(labels.positive, labels.n_judged, n_grades=2):
         return None
     scale = labels.aspect.scale
@@ -392,24 +414,24 @@ def _find_extreme_settled_threshold(labels: LabelCounts) -> LabelFinding | None:
 
 
 def _find_extreme_default_threshold(labels: LabelCounts) -> LabelFinding | None:
-    """Find a default threshold, the second grade, on a long scale or that separates few documents."""
+    """Find a doubtful default threshold, the second grade.
+
+    It is doubtful on a long scale, or if it separates few documents from the others.
+    """
     aspect = labels.aspect
     scale = aspect.scale
-    n_grades = len(scale)
-    if not is_doubtful(labels.positive, labels.n_judged, n_grades):
+    if not is_doubtful(labels.positive, labels.n_judged, len(scale)):
         return None
     better = _better_threshold(labels)
+    check = ""
     are_few_positive = labels.positive < RARELY
     if are_few_positive:
         check = f"Check that the labels are those of {labels.name} and not reversed. "
-        example = 1
-    else:
-        check = ""
-        example = better or n_grades // 2
     if in_shell():
         setting = f'"threshold", with {parameter("aspects")} FILE'
     else:
-        setting = f"as in {_with_threshold(aspect, example)}"
+        example = _example_of_threshold(labels, better)
+        setting = f"as in {example}"
     declaration = None
     if better is not None:
         spec = _spec(as_short(labels))
@@ -423,6 +445,21 @@ def _find_extreme_default_threshold(labels: LabelCounts) -> LabelFinding | None:
         numbers=f"{_positive_text(labels)}, on the scale {scale}",
         declaration=declaration,
     )
+
+
+def _example_of_threshold(labels: LabelCounts, better: int | None) -> str:
+    """Return a declaration of a threshold as an example for advice.
+
+    `better` is the position of a grade that is a better threshold than the default, if known.
+    """
+    if labels.positive < RARELY:
+        # A higher threshold would leave even fewer positive documents: show the default.
+        position = 1
+    elif better is not None:
+        position = better
+    else:
+        position = len(labels.aspect.scale) // 2
+    return _with_threshold(labels.aspect, position)
 
 
 def _positive_text(labels: LabelCounts) -> str:
@@ -445,12 +482,14 @@ def _better_threshold(labels: LabelCounts) -> int | None:
     A grade separates them if neither few nor nearly all are at or above it. Return None if none
     does.
     """
-    n_documents_from_top = labels.counts[::-1].cumsum()  # highest grade first
-    n_at_or_above = n_documents_from_top[::-1]  # lowest grade first
+    # Sums from the top: counts [5, 3, 2] -> [10, 5, 2] documents at or above each grade.
+    counts_from_top = labels.counts[::-1]
+    n_from_top = counts_from_top.cumsum()
+    n_at_or_above = n_from_top[::-1]
     fraction_at_or_above = n_at_or_above / labels.n_judged
-    separates = (fraction_at_or_above >= RARELY) & (fraction_at_or_above < MOSTLY)
-    separates[0] = False  # the lowest grade is no threshold
-    usable = np.flatnonzero(separates)
+    is_usable = (fraction_at_or_above >= RARELY) & (fraction_at_or_above < MOSTLY)
+    is_usable[0] = False  # the lowest grade is no threshold
+    usable = np.flatnonzero(is_usable)
     if not len(usable):
         return None
     middle = len(labels.counts) / 2
@@ -492,11 +531,14 @@ def as_given(labels: LabelCounts) -> Aspect:
 
 
 def as_short(labels: LabelCounts) -> Aspect:
-    """Return the aspect, without grades if too many fractions were inferred to list them."""
+    """Return the aspect with its grades, unless they are too many fractions to list.
+
+    Many fractions are left out if they were inferred, so that they will be inferred again.
+    """
     scale = labels.aspect.scale
     has_many_fractions = scale.is_fractional and len(scale) > USUAL_GRADES
     if has_many_fractions:
-        return as_given(labels)
+        return as_given(labels)  # without inferred grades
     return labels.aspect
 
 
@@ -505,8 +547,8 @@ def rescale_aspect(
 ) -> Aspect | None:
     """Return an aspect with further codes of unjudged documents and other declared grades.
 
-    The threshold is kept if possible. Return None if the aspect declares gains or probabilities, as
-    those of further grades are unknown.
+    The threshold is kept if possible. Return None if the aspect declares gains or probabilities
+    and there are further grades, as those of further grades are unknown.
 
     Parameters
     ----------
@@ -526,9 +568,10 @@ def rescale_aspect(
 
     scale = aspect.scale
     new_grades = sorted(set(grades), reverse=not scale.greater_is_better)  # lowest first
+    spec["grades"] = new_grades
+    # Gains and probabilities that are listed, one per grade, lose those of the removed grades.
     is_kept = np.isin(scale.grades, new_grades)  # per old grade
     has_further_grades = len(new_grades) > is_kept.sum()
-    # Gains and probabilities that are listed, one per grade, lose those of the removed grades.
     listed = [key for key in ("gains", "probabilities") if isinstance(spec.get(key), list)]
     if listed and has_further_grades:
         return None
@@ -536,12 +579,34 @@ def rescale_aspect(
         values = getattr(scale, key)
         spec[key] = values[is_kept].tolist()
 
-    # The default threshold, the second grade, differs if the lowest grade does: declare the old one.
+    declared_threshold = spec.pop("threshold", None)
+    threshold = _threshold_to_keep(scale, declared_threshold, new_grades)
+    if threshold is not None:
+        spec["threshold"] = threshold
+    return Aspect(**spec)
+
+
+def _threshold_to_keep(
+    scale: Scale, declared: float | None, new_grades: Sequence[float]
+) -> float | None:
+    """Return the threshold to declare if a scale gets other grades; None to declare none.
+
+    Parameters
+    ----------
+    scale : Scale
+        The old scale.
+    declared : float or None
+        The threshold that was declared.
+    new_grades : sequence of float
+        The other grades, from the lowest to the best one.
+    """
+    threshold = declared
+    # The default threshold is the second grade. With another lowest grade, the default would be
+    # another one, too: the old one is declared.
     has_other_lowest = new_grades[0] != scale.grades[0]
     if len(scale) > 1 and has_other_lowest:
-        spec["threshold"] = float(scale.grades[scale.threshold])
-    # A threshold that is no grade any more, or the lowest one, is dropped.
-    if spec.get("threshold") not in new_grades[1:]:
-        spec.pop("threshold", None)
-    spec["grades"] = new_grades
-    return Aspect(**spec)
+        threshold = float(scale.grades[scale.threshold])
+    # A threshold must be a grade, and not the lowest one.
+    if threshold in new_grades[1:]:
+        return threshold
+    return None

@@ -30,7 +30,6 @@ from ..errors import (
 )
 from ..kernels import grade_aggregation
 from ..strings.identifiers import identifiers
-from ..strings.order import inverse_permutation
 from .columns import (
     BOOLEANS,
     DOCUMENT_COLUMNS,
@@ -139,11 +138,13 @@ def from_long(
     >>> import pandas as pd
     >>> import pt_multiaspect as ma
     >>> rows = [
-    ...     ("q1", "d1", "correct", "a", 3), ("q1", "d1", "correct", "b", 4), ("q1", "d1", "correct", "c", 1),
-    ...     ("q1", "d1", "fluent", "a", 5), ("q1", "d2", "correct", "b", 2), ("q1", "d2", "correct", "c", 5),
+    ...     ("q1", "d1", "correct", "a", 3), ("q1", "d1", "correct", "b", 4),
+    ...     ("q1", "d1", "correct", "c", 1), ("q1", "d1", "fluent", "a", 5),
+    ...     ("q1", "d2", "correct", "b", 2), ("q1", "d2", "correct", "c", 5),
     ... ]
     >>> judged = pd.DataFrame(rows, columns=["qid", "docno", "criterion", "judge", "value"])
-    >>> rubric = {criterion: ma.Aspect([1, 2, 3, 4, 5], threshold=4) for criterion in ("correct", "fluent")}
+    >>> scale = ma.Aspect([1, 2, 3, 4, 5], threshold=4)
+    >>> rubric = {"correct": scale, "fluent": scale}
     >>> wide = ma.from_long(judged, aspects=rubric)
     >>> wide
       qid docno  correct  fluent
@@ -304,31 +305,32 @@ def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
     if aspect.threshold is None:
         _check_threshold(name, aspect, labels)
     scale = aspect.scale
-    means = labels[~np.isnan(labels)]
-
-    # Grades are listed from the lowest to the best one. Interpolation needs increasing numbers:
-    # if lower numbers are better, all are negated.
+    # Interpolation needs increasing numbers. Grades are listed from the lowest to the best one: if
+    # lower numbers are better, they decrease, so all are negated.
     sign = 1.0
     if not scale.greater_is_better:
         sign = -1.0
-    old_increasing = sign * scale.grades
+    means = labels[~np.isnan(labels)]
     all_grades = np.append(scale.grades, means)
-    all_increasing = np.unique(sign * all_grades)
-    new_grades = sign * all_increasing + 0.0  # -0.0 becomes 0.0
+    old_increasing = sign * scale.grades
+    new_increasing = np.unique(sign * all_grades)
+    new_grades = sign * new_increasing + 0.0  # -0.0 becomes 0.0
     grades = new_grades.tolist()
 
     spec: dict[str, Any] = {"grades": grades, "greater_is_better": scale.greater_is_better}
+    # A mean may be equal to a code of unjudged documents, which then is a grade.
     spec["unjudged"] = [code for code in aspect.unjudged if code not in grades]
     if aspect.gains is not None:
-        gains = np.interp(all_increasing, old_increasing, scale.gains)
+        gains = np.interp(new_increasing, old_increasing, scale.gains)
         spec["gains"] = gains.tolist()
+    # Probabilities are listed, or the name of a rule that applies to any grades.
     spec["probabilities"] = aspect.probabilities
     are_listed = not isinstance(aspect.probabilities, str)
     if are_listed:
-        probabilities = np.interp(all_increasing, old_increasing, scale.probabilities)
+        probabilities = np.interp(new_increasing, old_increasing, scale.probabilities)
         spec["probabilities"] = probabilities.tolist()
     if len(scale) > 1:
-        # The default, the second grade, would be the lowest mean.
+        # The threshold remains. By default, it would be the second grade: the lowest mean.
         spec["threshold"] = float(scale.grades[scale.threshold])
     return Aspect(**spec)
 
@@ -438,27 +440,28 @@ class LongJudgments:
         table, judge = _read_table(frame, criterion, value, judge)
         qids = identifiers(id_column(table, QUERY_COLUMNS, _WHAT), _WHAT)
         docnos = identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT)
-        name_of_row, criteria = pd.factorize(identifiers(table[criterion], _WHAT))
-        names = criterion_names(criteria.tolist(), _WHAT)
+        found_criterion_of_row, found = pd.factorize(identifiers(table[criterion], _WHAT))
+        found_names = criterion_names(found.tolist(), _WHAT)
         judge_of_row, judges = _codes_of_judges(table, judge)
         refuse_none(table, "row", _WHAT)
 
         # Declared criteria come first, the others follow in the order of their first rows.
-        specs = _declared_scales(aspects, names)
-        for name in names:
+        specs = _declared_scales(aspects, found_names)
+        for name in found_names:
             specs.setdefault(name, Aspect())
-        ordered = list(specs)
-        position_of_name = np.array([ordered.index(name) for name in names])
-        criterion_of_row = position_of_name[name_of_row]
+        names = list(specs)
+        # The criterion of each row is its position in `names`.
+        position_of_found = np.array([names.index(name) for name in found_names])
+        criterion_of_row = position_of_found[found_criterion_of_row]
 
         column = _without_codes(table[value], criterion_of_row, list(specs.values()))
-        pair, first_row = _pairs_by_first_row(qids, docnos)
+        pair_of_row, first_row_of_pair = _pairs_by_first_row(qids, docnos)
         rows = _LabelRows(
-            qids=qids[first_row],
-            docnos=docnos[first_row],
-            criteria=tuple(ordered),
+            qids=qids[first_row_of_pair],
+            docnos=docnos[first_row_of_pair],
+            criteria=tuple(names),
             judges=judges,
-            pair=pair,
+            pair=pair_of_row,
             criterion=criterion_of_row,
             judge=judge_of_row,
             column=column,
@@ -484,11 +487,12 @@ class LongJudgments:
         rows.check_finite()
         scales: dict[str, Aspect] = {}
         inferred: list[str] = []
-        doubts: list[str] = []
+        doubts: list[str] = []  # warnings
         grade = np.full(len(rows.labels), -1, dtype=np.intp)  # -1 for rows without a label
-        for number, (name, spec) in enumerate(specs.items()):
-            is_labelled = (rows.criterion == number) & ~np.isnan(rows.labels)
+        for criterion, (name, spec) in enumerate(specs.items()):
+            is_labelled = (rows.criterion == criterion) & ~np.isnan(rows.labels)
             labelled_rows = np.flatnonzero(is_labelled)
+            # Truth values are labels, too: 0 and 1, or the two grades of a declared scale.
             labels = rows.grade_booleans(labelled_rows, spec)
             scale = _with_grades(name, spec, labels)
             scales[name] = scale
@@ -500,8 +504,8 @@ class LongJudgments:
             grade[labelled_rows] = rows.grade_indices(labelled_rows, labels, scale)
 
         distinct = rows.distinct_rows(grade)
+        # All errors precede the warnings.
         if warn:
-            # Not before the last error.
             for doubt in doubts:
                 warn_once(doubt)
         # Sort by criterion, pair and judge: `lexsort` has the most important key last.
@@ -578,13 +582,11 @@ def _pairs_by_first_row(qids: Objects, docnos: Objects) -> tuple[Ints, Ints]:
     """
     query, _ = pd.factorize(qids)
     document, distinct_docnos = pd.factorize(docnos)
-    pair_code = query * len(distinct_docnos) + document  # one number per query and document
-    # `unique` numbers pairs by their codes: renumber them by their first rows.
-    _, first_row, pair_by_code = np.unique(pair_code, return_index=True, return_inverse=True)
-    by_first_row = np.argsort(first_row)
-    new_number = inverse_permutation(by_first_row)  # per old number
-    pair_of_row = new_number[pair_by_code]
-    return pair_of_row, first_row[by_first_row]
+    # One integer per query and document, which `factorize` numbers by first appearance.
+    pair_code = query * len(distinct_docnos) + document
+    pair_of_row, _ = pd.factorize(pair_code)
+    _, first_row_of_pair = np.unique(pair_of_row, return_index=True)
+    return pair_of_row, first_row_of_pair
 
 
 def _without_codes(
@@ -810,9 +812,14 @@ def _with_grades(name: str, aspect: Aspect, labels: Floats) -> Aspect:
 
 
 def _doubt_about_start(name: str, aspect: Aspect, labels: Floats) -> str | None:
-    """Return a warning if an inferred scale from 0 may start at 1, else None."""
-    is_declared = aspect.threshold is not None
-    if is_declared or not len(labels):
+    """Return a warning if the inferred scale of a criterion, 0 to `top`, may start at 1.
+
+    Return None if there is no reason to doubt it. `aspect` has the inferred grades, and `labels`
+    are those of the criterion.
+    """
+    # Who declares a threshold has looked at the scale.
+    has_threshold = aspect.threshold is not None
+    if has_threshold or not len(labels):
         return None
     # Fractions are not grades from 1, and a constant label says nothing about the scale.
     are_whole = np.array_equal(labels, np.floor(labels))

@@ -56,10 +56,11 @@ def by_query_remedy(judgments: Judgments, qids: Iterable[str]) -> str:
     doubt = (
         ". The queries of the run are documents of the qrels: are query and document ids swapped?"
     )
-    # A dict {aspect: {qid: …}} is read as {qid: {docno: …}}: its few aspects are the queries.
-    # Qrels with swapped ids have fewer aspects than queries.
-    has_few_queries = judgments.n_queries < len(judgments.label_names)
-    if has_few_queries:
+    # There are two causes: swapped ids, or a dict {aspect: {qid: {docno: label}}} that was read as
+    # {qid: {docno: {aspect: label}}}, with aspects as queries, queries as documents and documents
+    # as aspects. Only then are there fewer queries than aspects.
+    may_be_by_aspect = judgments.n_queries < len(judgments.label_names)
+    if may_be_by_aspect:
         return f"{doubt} {BY_QUERY}"
     return doubt
 

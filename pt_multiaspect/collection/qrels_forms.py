@@ -72,7 +72,7 @@ def _rows_frame(rows: list[Any]) -> pd.DataFrame:
 
 
 def common_fields(rows: list[Any]) -> list[str] | None:
-    """Return the fields of namedtuples; None if they differ, or if some rows are not namedtuples."""
+    """Return the fields of namedtuples; None if they differ, or a row is no namedtuple."""
     fields = getattr(rows[0], "_fields", None)
     if fields is None:
         return None
@@ -84,8 +84,10 @@ def common_fields(rows: list[Any]) -> list[str] | None:
 
 def _not_namedtuples_error(first: object) -> MultiAspectError:
     """Return the error for rows of qrels that are not namedtuples, given the first one."""
+    # Several runs are a list of frames or of pairs (name, run): they were passed as qrels.
     is_pair = isinstance(first, tuple) and len(first) == 2
-    if is_frame(first) or is_pair:
+    may_be_runs = is_frame(first) or is_pair
+    if may_be_runs:
         return MultiAspectError(
             "qrels: expected an iterable of namedtuples with the same fields, got data frames, "
             f"or pairs, as of runs. {SWAPPED}"
@@ -198,22 +200,23 @@ def _tuples_frame(labels: list[Any]) -> _QrelsFrame:
 def _is_by_aspect(qrels: Mapping[Any, Any]) -> bool:
     """Return whether a dict is ``{aspect: {qid: {docno: label}}}`` rather than a dict by query.
 
-    It is if its first level has relevance, and its third level, of aspects in a dict by query, has
-    not.
+    A dict by query is ``{qid: {docno: {aspect: label}}}``. Both have relevance as an aspect, under
+    its name or as 'label': by aspect on the first level, by query on the third one.
     """
     if "relevance" in qrels:
-        queries = qrels["relevance"]
+        labels_of_relevance = qrels["relevance"]
     else:
-        queries = qrels.get("label")
-    if not isinstance(queries, Mapping):
+        labels_of_relevance = qrels.get("label")
+    if not isinstance(labels_of_relevance, Mapping):
         return False
-    has_documents = False
-    for documents in queries.values():
-        if isinstance(documents, Mapping):
-            has_documents = True
-            if "relevance" in documents or "label" in documents:
+    # A query may be called relevance. Then its documents have aspects.
+    has_third_level = False
+    for third_level in labels_of_relevance.values():
+        if isinstance(third_level, Mapping):
+            has_third_level = True
+            if "relevance" in third_level or "label" in third_level:
                 return False
-    return has_documents
+    return has_third_level
 
 
 def _regroup_by_query(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:

@@ -74,6 +74,7 @@ class Rankings(Memo):
     def __init__(self, run: object, judgments: Judgments, *, dtype: ScoreType = np.float32) -> None:
         source = Run.of(run)
         scores = _round_scores(source, dtype)
+        # Only rows of judged queries are ranked.
         position_of_query = judgments.query_positions(source.qids)  # -1 for unjudged queries
         n_common = int((position_of_query >= 0).sum())
         query_of_row = position_of_query[source.query]
@@ -84,12 +85,8 @@ class Rankings(Memo):
 
         # The judged pair of each row. Of a repeated document, only the last row is kept.
         pool_row, keys = judgments.pairs.lookup(rows.query, rows.docnos)
-        begins_of_blocks = heads(rows.query)  # the first rows of blocks of rows of one query
-        has_one_block_per_query = len(begins_of_blocks) == n_common
-        if has_one_block_per_query:  # as in most runs, and faster
-            is_last = _last_occurrences(rows, keys, begins_of_blocks)
-        else:
-            is_last = _last_occurrences(rows, keys, None)
+        begins_of_blocks = heads(rows.query)  # a block is adjacent rows of one query
+        is_last = _last_occurrences(rows, keys, begins_of_blocks, n_common)
         if is_last is not None:
             rows = rows.take(is_last)
             pool_row = pool_row[is_last]
@@ -152,7 +149,8 @@ class Rankings(Memo):
 
     def with_judgments(self, judgments: Judgments) -> Rankings:
         """Return the same rankings with other judgments of the same pairs."""
-        result = copy(self)  # without the cached properties
+        # The copy has no cache, as in every `Memo`; what is cached may depend on judgments.
+        result = copy(self)
         result.judgments = judgments
         return result
 
@@ -205,6 +203,8 @@ class Rankings(Memo):
 
     def cut(self, cutoff: int, judgments: Judgments | None = None) -> Rankings:
         """Return the rankings without documents below rank `cutoff`, also for other judgments."""
+        if judgments is None:
+            judgments = self.judgments
         rows, _ = self._first_rows(cutoff)
         queries, query_of_row = np.unique(self._query[rows], return_inverse=True)
         scores = self._scores[rows]
@@ -212,11 +212,11 @@ class Rankings(Memo):
             qids=self.judgments.qids[queries],
             query=query_of_row,
             docnos=self._docnos.take(rows),
-            score=scores.astype(np.float64),
+            score=scores.astype(np.float64),  # a run has 64-bit scores
         )
-        if judgments is None:
-            judgments = self.judgments
-        return Rankings(run, judgments, dtype=scores.dtype.type)
+        # Scores are compared in the same precision as before: 32 or 64 bits.
+        precision = scores.dtype.type
+        return Rankings(run, judgments, dtype=precision)
 
     @property
     def levels(self) -> Ints:
@@ -267,20 +267,24 @@ class TopicCopies:
     def __init__(self, original: Judgments, topics: Ints, labels: Mapping[str, Floats]) -> None:
         self.topics = topics
         labels_of_first_aspect = next(iter(labels.values()))
+        #: The number of copies.
         self.number = len(labels_of_first_aspect)
         is_of_topics = np.isin(original.pool_query, topics)
         #: The judged pairs of the topics.
         self.rows: Ints = np.flatnonzero(is_of_topics)
 
-        topic_of_row = np.searchsorted(topics, original.pool_query[self.rows])
+        # The judgments of all copies have all pairs of the first copy, then those of the second
+        # one, and so on; labels are flattened in this order, too. Copies have topics of their own.
+        topics_of_rows = original.pool_query[self.rows]
+        topic_in_copy = np.searchsorted(topics, topics_of_rows)  # position in `topics`
         qids = original.qids[topics].tolist()
-        labels_of_copies = {name: values.ravel() for name, values in labels.items()}
+        flat_labels = {name: values.ravel() for name, values in labels.items()}
         #: The copies as judgments.
         self.judgments = original.with_copies(
             pairs=np.tile(self.rows, self.number),
-            query=self.repeat(topic_of_row, len(topics)),
+            query=self.repeat(topic_in_copy, len(topics)),
             qids=_qids_of_copies(qids, self.number),
-            labels=labels_of_copies,
+            labels=flat_labels,
         )
 
     def repeat(self, values: Ints, step: int) -> Ints:
@@ -319,20 +323,22 @@ class _CopiedRankings(Rankings):
         self._original = original
         self.judgments = copies.judgments
         self.n_common = copies.judgments.n_queries
-        # The hits of the copied topics, with their positions among these topics and their pairs.
+        # The hits of one copy. Topics and judged pairs are numbered within the copy: by their
+        # positions among the copied ones.
         hits = original.hits
         is_of_topics = np.isin(hits.query, copies.topics)
-        topic = np.searchsorted(copies.topics, hits.query[is_of_topics])
-        row = np.searchsorted(copies.rows, hits.row[is_of_topics])
+        topic_in_copy = np.searchsorted(copies.topics, hits.query[is_of_topics])
+        pair_in_copy = np.searchsorted(copies.rows, hits.row[is_of_topics])
         rank = hits.rank[is_of_topics]
         n_ret = hits.n_ret[copies.topics]
-        # The same for every copy: queries and pairs are numbered copy by copy.
+        # The hits of all copies, copy by copy. Ranks are the same in each (`tile`), but topics and
+        # pairs are numbered on from copy to copy (`TopicCopies.repeat`).
         self.hits = Hits(
             self.judgments.n_queries,
             self.judgments.pool_query,
-            query=copies.repeat(topic, len(copies.topics)),
+            query=copies.repeat(topic_in_copy, len(copies.topics)),
             rank=np.tile(rank, copies.number),
-            row=copies.repeat(row, len(copies.rows)),
+            row=copies.repeat(pair_in_copy, len(copies.rows)),
             n_ret=np.tile(n_ret, copies.number),
         )
 
@@ -444,21 +450,18 @@ _MIN_PAIRS = 4
 
 def _warn_of_lost_precision(run: Run, short_scores: NDArray[np.float32]) -> None:
     """Warn if most scores of a query differ, but are equal as 32-bit floats."""
+    # Rows whose score differs from that of the next row as a 64-bit float only.
     lost = _rows_losing_difference(run, short_scores)
     if not len(lost):
         return
-    query = run.query
-    n_queries = len(run.qids)
-    n_neighbours = np.bincount(query, minlength=n_queries) - 1
-    n_lost = np.bincount(query[lost], minlength=n_queries)
-    has_enough_rows = n_neighbours >= _MIN_PAIRS
-    loses_most = 2 * n_lost > n_neighbours
-    is_affected = has_enough_rows & loses_most  # per query
-    lost_of_affected = lost[is_affected[query[lost]]]
+    is_affected = _is_most_lost(run, lost)
+    query_of_lost = run.query[lost]
+    lost_of_affected = lost[is_affected[query_of_lost]]
     if not len(lost_of_affected):
         return
+    # The first such row and the next one are the example of the warning.
     row = lost_of_affected[0]
-    qid = run.qids[query[row]]
+    qid = run.qids[run.query[row]]
     first = float(run.score[row])
     second = float(run.score[row + 1])
     n_affected = int(is_affected.sum())
@@ -473,6 +476,21 @@ def _warn_of_lost_precision(run: Run, short_scores: NDArray[np.float32]) -> None
     )
 
 
+def _is_most_lost(run: Run, lost: Ints) -> Bools:
+    """Return a mask of the queries of a run most of whose neighbouring scores became equal.
+
+    `lost` are the rows whose score became equal to that of the next row.
+    """
+    n_queries = len(run.qids)
+    n_rows = np.bincount(run.query, minlength=n_queries)
+    n_lost = np.bincount(run.query[lost], minlength=n_queries)
+    n_neighbours = n_rows - 1  # pairs of a row and the next one, per query
+    has_enough_rows = n_neighbours >= _MIN_PAIRS
+    loses_most = 2 * n_lost > n_neighbours
+    is_most_lost: Bools = has_enough_rows & loses_most
+    return is_most_lost
+
+
 def _rows_losing_difference(run: Run, short_scores: NDArray[np.float32]) -> Ints:
     """Return the rows whose score differs from that of the next row, but not as a 32-bit float.
 
@@ -485,7 +503,9 @@ def _rows_losing_difference(run: Run, short_scores: NDArray[np.float32]) -> Ints
     return np.flatnonzero(is_equal_as_short & differs & is_same_query)
 
 
-def _last_occurrences(rows: _RunRows, keys: Words, begins: Ints | None) -> Bools | None:
+def _last_occurrences(
+    rows: _RunRows, keys: Words, begins_of_blocks: Ints, n_queries: int
+) -> Bools | None:
     """Return a mask of the last row of each query and document, and warn if others are left out.
 
     Parameters
@@ -494,18 +514,25 @@ def _last_occurrences(rows: _RunRows, keys: Words, begins: Ints | None) -> Bools
         The rows of judged queries.
     keys : ndarray of uint64, shape (n_rows,)
         A hash of the query and document of each row.
-    begins : ndarray of int or None
-        The first row of each query if the rows of each query are adjacent, which is faster.
+    begins_of_blocks : ndarray of int
+        The first row of each block of adjacent rows of the same query.
+    n_queries : int
+        The number of queries of the rows.
 
     Returns
     -------
     ndarray of bool, shape (n_rows,), or None
         None if no document is repeated.
     """
-    is_repeated = repeated_pairs(rows.query, rows.docnos, keys, begins)
-    if is_repeated is None:
+    # If each query has one block, as in most runs, each block can be searched alone: faster.
+    begins_of_queries = None
+    if len(begins_of_blocks) == n_queries:
+        begins_of_queries = begins_of_blocks
+    # A mask of the rows before another row of the same query and document.
+    is_surplus = repeated_pairs(rows.query, rows.docnos, keys, begins_of_queries)
+    if is_surplus is None:
         return None
-    surplus = rows.docnos.take(is_repeated)
+    surplus = rows.docnos.take(is_surplus)
     n_surplus = len(surplus)
     examples = surplus.take(slice(3)).decode().tolist()
     surplus_rows = number_of(n_surplus, "surplus row")
@@ -513,7 +540,7 @@ def _last_occurrences(rows: _RunRows, keys: Words, begins: Ints | None) -> Bools
         f"repeated documents for a query, such as {examples[0]} ({surplus_rows})",
         "Each document counts once, with its last score. Drop duplicates to choose which score "
         "counts",
-        key=f"{n_surplus} {examples}",
+        key=f"{n_surplus} {examples}",  # a warning with the same key is issued only once
         group="repeated documents",
     )
-    return ~is_repeated
+    return ~is_surplus

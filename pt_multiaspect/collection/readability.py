@@ -120,7 +120,9 @@ def with_readability(
     >>> plain = ma.Aspects({"relevance": ma.Aspect([0, 1], probabilities=[0, 1]),
     ...                     "understandability": ma.Aspect(probabilities="identity")})
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
-    >>> ma.evaluate({"mine": run}, judged, ma.uRBPgr(p=0.8, aspects=plain), progress=False)["value"].round(4).item()
+    >>> measure = ma.uRBPgr(p=0.8, aspects=plain)
+    >>> values = ma.evaluate({"mine": run}, judged, measure, progress=False)
+    >>> values["value"].round(4).item()
     0.1975
     """
     choice("index", *_SCORE_FUNCTIONS)(index)

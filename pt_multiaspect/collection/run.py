@@ -61,17 +61,24 @@ class Run:
         """
         if isinstance(run, Run):
             return run
+        # Frames of Polars are read without a conversion to pandas, which is faster.
         if not columns:
             polars_run = _read_polars(run)
             if polars_run is not None:
                 return polars_run
         with refuse_surrogates("the run"):
             frame = _frame(run)
+        return cls._of_frame(frame, columns)
+
+    @classmethod
+    def _of_frame(cls, frame: pd.DataFrame, columns: Sequence[str]) -> Run:
+        """Read a run from a pandas frame; see `of`."""
         check_distinct_columns(frame, "a run")
         queries = id_column(frame, RUN_QUERY_COLUMNS, "a run")
         documents = id_column(frame, DOCUMENT_COLUMNS, "a run")
         for column in (queries, documents):
-            if not is_arrow(column):  # bytes of Arrow strings are compared
+            # Ids with NUL characters are compared correctly in columns of Arrow only.
+            if not is_arrow(column):
                 check_strings(column, "a run")
         query_of_row, distinct = Texts.from_column(queries, "the run").codes()
         qids = distinct.decode()
@@ -80,6 +87,7 @@ class Run:
         scores = as_floats(_score_column(frame))
         is_invalid = np.isnan(scores)
         if is_invalid.any():
+            # The first row without a score is the example of the error.
             first_row = int(np.argmax(is_invalid))
             docno = docnos.take([first_row]).decode()[0]
             qid = qids[query_of_row[first_row]]
@@ -113,7 +121,7 @@ def name_run_in_errors(title: str) -> Iterator[None]:
     try:
         yield
     except MultiAspectError as error:
-        # For "run bm25", "a run: expected …" and "bm25: expected …" become "run bm25: expected …".
+        # For "run bm25", errors that begin with "a run:" or "bm25:" begin with "run bm25:".
         without_run = re.sub("^(a |the )?run: ", "", str(error))
         name = title.removeprefix("run ")
         message = without_run.removeprefix(f"{name}: ")

@@ -75,7 +75,9 @@ def as_subtopics(qrels: object, aspects: object = None) -> pd.DataFrame:
     Examples
     --------
     >>> import pt_multiaspect as ma
-    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}}
+    >>> first = {"relevance": 2, "credibility": 0}
+    >>> second = {"relevance": 0, "credibility": 1}
+    >>> qrels = {"q1": {"d1": first, "d2": second}}
     >>> ma.as_subtopics(qrels, {"relevance": 2, "credibility": 1})
       query_id doc_id  relevance    iteration
     0       q1     d1          1    relevance
@@ -150,8 +152,10 @@ def from_subtopics(qrels: object) -> pd.DataFrame:
     --------
     >>> import pandas as pd
     >>> import pt_multiaspect as ma
-    >>> rows = [("q1", "1", "d1", 1), ("q1", "2", "d1", 0), ("q1", "2", "d2", 2), ("q2", "1", "d3", 1)]
-    >>> wide = ma.from_subtopics(pd.DataFrame(rows, columns=["qid", "iteration", "docno", "label"]))
+    >>> rows = [("q1", "1", "d1", 1), ("q1", "2", "d1", 0)]
+    >>> rows += [("q1", "2", "d2", 2), ("q2", "1", "d3", 1)]
+    >>> judged = pd.DataFrame(rows, columns=["qid", "iteration", "docno", "label"])
+    >>> wide = ma.from_subtopics(judged)
     >>> wide
       qid docno  subtopic_1  subtopic_2
     0  q1    d1         1.0         0.0

@@ -56,7 +56,7 @@ class AspectView:
         return self.grade_index
 
     def _warn_of_codes(self) -> None:
-        """Warn about labels that are likely to be codes: far above the others, or below the scale."""
+        """Warn about labels that are likely codes: far above the others, or below the scale."""
         far_label = find_far_label(self.label_counts)
         if far_label is not None:
             self._warn(far_label, key=str(self.scale), group="codes")
@@ -72,16 +72,18 @@ class AspectView:
     @cached_property
     def label_counts(self) -> LabelCounts:
         """The number of documents per grade, for the rules of labels."""
+        # A gate lowers grades, which says nothing about the labels in the qrels.
         if self.ungated is not None:
             return self.ungated.label_counts
         lowest_grade = self.scale.grades[0]
         if self.scale.greater_is_better:
             is_below_scale = self.label < lowest_grade
         else:
+            # The lowest grade is the largest number.
             is_below_scale = self.label > lowest_grade
         labels_below = np.unique(self.label[is_below_scale])
-        grades = self.grade_index[self.known]
-        documents_per_grade = np.bincount(grades, minlength=len(self.scale))
+        known_grades = self.grade_index[self.known]
+        documents_per_grade = np.bincount(known_grades, minlength=len(self.scale))
         return LabelCounts(
             name=self.name,
             aspect=self.aspect,
@@ -132,7 +134,12 @@ class AspectView:
 
     @cached_property
     def probability(self) -> Floats:
-        """The probability P of the gain family per document, and last, of unjudged documents."""
+        """The probability P of the gain family: one per judged document, and one for unjudged ones.
+
+        The last element is that of all documents without judgments, which is that of the lowest
+        grade.
+        """
+        # With probabilities='identity', labels are their own probabilities.
         if self.scale.identity:
             return self._labels_as_probabilities()
         lowest_grade = 0
@@ -163,6 +170,7 @@ class AspectView:
     def top_probability(self) -> float:
         """The maximum probability P of the scale."""
         if self.scale.identity:
+            # Labels are probabilities themselves, also if none of them is 1.
             return 1.0
         return float(self.scale.probabilities.max())
 
@@ -244,10 +252,11 @@ class AspectView:
             self._warn(undeclared_harm, key=str(self.scale), group="harm")
 
     def mapped_gains(self, gains: Mapping[float, float]) -> Floats:
-        """Return the gain per document: the declared one, or the label, unless `gains` has another.
+        """Return the gain per document: that of its label in `gains`, or else of the aspect.
 
-        ir-measures keeps the labels that `gains` does not list as gains; here, declared gains take
-        precedence. `gains` treats negative values as 0, unlike the negative gains of an aspect.
+        The gain of a label that `gains` does not list is the one that the aspect declares. If it
+        declares none, it is the label, as in ir-measures. `gains` treats negative values as 0,
+        unlike the negative gains of an aspect.
 
         Parameters
         ----------
@@ -266,7 +275,8 @@ class AspectView:
         return gain
 
     def _check_mapped_gains(self, gains: Mapping[float, float]) -> None:
-        """Raise an error if `gains` contradict the declared ones, or leave labels without a gain."""
+        """Raise an error if `gains` contradict the declared ones, or leave out labels."""
+        # Negative declared gains count, but negative values of `gains` count as 0.
         maps_to_negative = min(gains.values(), default=0) < 0
         if self.aspect.has_negative_gains and maps_to_negative:
             raise MultiAspectError(

@@ -211,7 +211,7 @@ def load(name: str) -> WideQrels:
             "pt_multiaspect.read_qrels({'relevance': ..., ...}), and declare the scales with "
             f"aspects=pt_multiaspect.datasets.info({name!r}).aspects"
         )
-    if _has_a66_format(_entry(name)):
+    if _is_a66(_entry(name)):
         qrels, run = _read_a66(files)
     else:
         qrels = _read_one_file_per_aspect(files)
@@ -233,19 +233,24 @@ def _repository(entry: dict[str, Any]) -> Repository:
     return Repository(entry["repository"], entry["commit"])
 
 
-def _has_a66_format(entry: dict[str, Any]) -> bool:
-    """Return whether the one file of a collection has the format of a66: all labels of a run."""
+def _is_a66(entry: dict[str, Any]) -> bool:
+    """Return whether a collection is a66, whose one file has all labels and the ranks of a run.
+
+    Other collections have one qrels file per aspect.
+    """
     return entry.get("reader") == "a66"
 
 
 def _files(name: str) -> dict[str, DataFile]:
-    """Return the file of each aspect."""
+    """Return the file of each aspect of a collection; empty if they are not offered."""
     entry = _entry(name)
     repository = _repository(entry)
     files: dict[str, DataFile] = {}
     for aspect, attributes in entry.get("files", {}).items():
         file = DataFile(repository=repository, **attributes)
-        if _has_a66_format(entry):
+        # The only file of the collection a66 has other fields than a qrels file: `a66_fields`
+        # reads them.
+        if _is_a66(entry):
             file = replace(file, rows=a66_fields)
         files[aspect] = file
     return files

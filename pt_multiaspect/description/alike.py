@@ -109,9 +109,10 @@ def mending_calls(first: str, second: str) -> str:
 
 
 def simplify_all(texts: Sequence[str]) -> list[str]:
-    """Return the simplified form of each identifier, faster than by calls of `simplify`.
+    """Return a simplified form of each identifier, faster than by calls of `simplify`.
 
-    Some zeros may be kept: two forms are equal if and only if those of `simplify` are.
+    Two forms are equal if and only if those of `simplify` are. Leading zeros may be kept, if ids
+    cannot look alike because of them.
     """
     # The identifiers as the lines of one text, which is changed at once.
     lines = "\n".join(texts)
@@ -120,8 +121,9 @@ def simplify_all(texts: Sequence[str]) -> list[str]:
         return list(map(simplify, texts))
     lower_case = lines.casefold()
     without_blanks = _BLANKS_OF_LINE.sub("", lower_case)
-    # Identifiers of equal length, such as q01 and q02, do not differ by leading zeros alone. With
-    # decimal zeros they may, as 1.0 and 001 do.
+    # Ids that differ in leading zeros alone, such as q1 and q01, differ in length. If all have the
+    # same length, zeros need not be removed, which is faster. This is not so with decimal zeros:
+    # 1.0 and 001 look alike.
     ids_without_blanks = without_blanks.split("\n")
     lengths = set(map(len, ids_without_blanks))
     has_equal_lengths = len(lengths) == 1

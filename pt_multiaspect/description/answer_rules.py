@@ -207,11 +207,13 @@ def _span(labels: Floats) -> str:
 
 def _percentages_finding(statistics: Statistics, view: AspectView) -> Finding:
     """Return the finding of fractional labels above 1, which may be percentages."""
+    columns = _answers(statistics).columns
+    code_to_divide = _division(columns, view.name)  # such as "judged['correct'] /= 100"
     return Finding(
         "error",
         view.name,
         "the labels are not in [0, 1]; divide percentages by 100",
-        _division(_answers(statistics).columns, view.name),
+        remedy=code_to_divide,
         numbers=_span(view.label[view.known]),
     )
 
@@ -276,16 +278,16 @@ def _scale_without_codes(view: AspectView) -> Aspect | None:
         return None
     top = grades[-1]
     is_fractional = (grades != np.floor(grades)).any()
-    if not is_fractional:
-        # Scales start at 0 or 1, also if no label is as low as that.
-        lowest = 1
-        if 0 in grades:
-            lowest = 0
-        return Aspect(range(lowest, int(top) + 1), unjudged=codes)
-    are_values = top <= 1
-    if are_values:
+    if is_fractional and top > 1:
+        return None
+    # Fractions up to 1 are values, which need no grades.
+    if is_fractional:
         return Aspect(unjudged=codes)
-    return None
+    # Scales of whole numbers start at 0 or 1, also if no label is as low as that.
+    lowest = 1
+    if 0 in grades:
+        lowest = 0
+    return Aspect(range(lowest, int(top) + 1), unjudged=codes)
 
 
 def _grades_without_codes(labels: Floats) -> Floats:
@@ -316,10 +318,10 @@ def _grades_without_codes(labels: Floats) -> Floats:
 def find_missing_answers(statistics: Statistics) -> Iterator[Finding]:
     """Find runs without answers to some topics."""
     answers = _answers(statistics).answers
-    run_names = answers["name"].unique()
-    topics = answers["qid"].unique()
-    expected = pd.MultiIndex.from_product([run_names, topics])
-    present = pd.MultiIndex.from_frame(answers)  # of the run and the topic
+    all_runs = answers["name"].unique()
+    all_topics = answers["qid"].unique()
+    expected = pd.MultiIndex.from_product([all_runs, all_topics])
+    present = pd.MultiIndex.from_frame(answers)  # pairs of run and topic, too
     missing = expected.difference(present, sort=False)
     if missing.empty:
         return
@@ -329,15 +331,16 @@ def find_missing_answers(statistics: Statistics) -> Iterator[Finding]:
     n_runs = number_of(len(incomplete_runs), "run")
     listed_runs = choices(incomplete_runs)
     is_or_are = agree(len(missing), len(expected), "is", "are")
-    # The remedy keeps the topics that all runs answer.
-    qids = statistics.column("qid")
-    names = statistics.column("docno")
+    # The remedy is code that keeps the topics with answers of all runs. For judged answers, the
+    # column "docno" of the statistics is that of the runs.
+    topics = statistics.column("qid")
+    runs = statistics.column("docno")
     yield Finding(
         "warning",
-        "",
+        "",  # about no single criterion
         f"{len(missing)} of {n_answers} of {n_runs} ({listed_runs}) {is_or_are} missing, such as "
         f"{first_run} on topic {first_topic}; means over different topics cannot be compared",
-        f"judged[{names}.groupby({qids}).transform('nunique') == {names}.nunique()]",
+        f"judged[{runs}.groupby({topics}).transform('nunique') == {runs}.nunique()]",
     )
 
 
@@ -389,7 +392,6 @@ def _disagreement(name: str, rows: pd.DataFrame, labels: Floats) -> Finding | No
         The labels.
     """
     answer = rows["answer"].to_numpy()
-    judge = rows["judge"].to_numpy()
     labels_by_answer = pd.Series(labels).groupby(answer)
     is_unanimous = labels_by_answer.max() == labels_by_answer.min()  # one per answer
     fraction_unanimous = is_unanimous.mean()
@@ -402,15 +404,25 @@ def _disagreement(name: str, rows: pd.DataFrame, labels: Floats) -> Finding | No
         text = "Krippendorff's alpha of the judges requires krippendorff"
         remedy = '# pip install "pt-multiaspect[judges]"'
         return Finding("note", name, text, remedy, numbers=equal_labels)
-    levels, level_of_label = np.unique(labels, return_inverse=True)
-    alpha = Agreement.of(name, answer, level_of_label, levels, "ordinal").alpha
-    is_low = alpha < LOW_ALPHA  # False for NaN
+
+    alpha = _ordinal_alpha(name, answer, labels)
+    is_low = alpha < LOW_ALPHA  # False for NaN, an unknown alpha
     if not is_low:
         return None
     deviation = labels - labels_by_answer.transform("mean").to_numpy()
-    most_deviating = _most_deviating(deviation, judge)
+    most_deviating = _most_deviating(deviation, rows["judge"].to_numpy())
     numbers = f"Krippendorff's alpha is {alpha:.2f}, {equal_labels}{most_deviating}"
     return Finding("warning", name, "judges disagree", AGREEMENT, numbers=numbers)
+
+
+def _ordinal_alpha(name: str, answer: Ints, labels: Floats) -> float:
+    """Return Krippendorff's α of a criterion, of which only the order of the labels counts.
+
+    `answer` is the answer of each label, in the same order. α is NaN if it is not defined.
+    """
+    levels, level_of_label = np.unique(labels, return_inverse=True)
+    agreement = Agreement.of(name, answer, level_of_label, levels, "ordinal")
+    return agreement.alpha
 
 
 def _most_deviating(deviations: Floats, judge: Objects) -> str:

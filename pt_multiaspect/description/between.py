@@ -92,18 +92,20 @@ def kendall(cells: Cells) -> Floats:
     τ-b is (concordant - discordant) / √((pairs - ties of x) (pairs - ties of y)).
     """
     group = cells.group
-    weight = cells.weight
+    weight = cells.weight  # the number of elements with the same group, x and y
     n_groups = cells.n_groups
     # Numbers of pairs of elements per group, all of shape (n_groups,).
     group_size = sums(group, weight, n_groups)
     pairs = _n_pairs(group_size)
     ties_x = _tied_pairs(group, cells.x, weight, n_groups)
     ties_y = _tied_pairs(group, cells.y, weight, n_groups)
+    # Two elements are tied on both x and y if they are in the same cell.
     ties_both = sums(group, _n_pairs(weight), n_groups)
-    # Cells are sorted by x, so that pairs with y in the other order are discordant.
-    discordant = _inversions(group, cells.y, weight, n_groups)
-    # Pairs tied on both were subtracted twice. The others are concordant or discordant.
+    # `ties_x` and `ties_y` both contain these ties: add them once, after subtracting them twice.
     untied = pairs - ties_x - ties_y + ties_both
+    # Untied pairs are concordant or discordant. Cells are sorted by x, so that a pair is discordant
+    # if the later element has the smaller y.
+    discordant = _inversions(group, cells.y, weight, n_groups)
     concordant_less_discordant = untied - 2 * discordant
     untied_x = pairs - ties_x
     untied_y = pairs - ties_y
@@ -124,12 +126,13 @@ def _tied_pairs(group: Ints, code: Ints, weight: Ints, n_groups: int) -> Floats:
 
     `group`, `code` and `weight`, the number of elements, are those of cells.
     """
+    # A tie is all cells of a group with the same code. It has one integer as its key.
     n_codes = int(code.max(initial=0)) + 1
-    # One key per group and code.
-    key = group.astype(np.int64) * n_codes + code
-    distinct_keys, tie_of_cell = np.unique(key, return_inverse=True)
-    # A tie is the set of all elements with the same key.
-    tie_size = sums(tie_of_cell.reshape(-1), weight, len(distinct_keys))
+    key_of_cell = group.astype(np.int64) * n_codes + code
+    distinct_keys, inverse = np.unique(key_of_cell, return_inverse=True)
+    tie_of_cell = inverse.reshape(-1)  # NumPy 2.0 may return another shape
+    n_ties = len(distinct_keys)
+    tie_size = sums(tie_of_cell, weight, n_ties)  # in elements
     group_of_tie = distinct_keys // n_codes
     return sums(group_of_tie, _n_pairs(tie_size), n_groups)
 
@@ -137,8 +140,10 @@ def _tied_pairs(group: Ints, code: Ints, weight: Ints, n_groups: int) -> Floats:
 def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Floats:
     """Return, per group, the number of pairs whose earlier element has the larger value.
 
-    Two values differ first in one bit, from the highest bit on: the larger one has a 1 there. So
-    each pair is counted at one bit, among the elements whose higher bits are equal (a block).
+    Of two values, the larger one has a 1 at the highest bit where they differ. So each pair is
+    counted at this bit, among the elements whose higher bits are equal, which are called a block.
+    For the values 2, 1, 0 in binary: 10, 01, 00 has two inversions at the bit of 2 (10 before 01
+    and 00), and one at the bit of 1 (01 before 00, in the block of elements that begin with 0).
 
     Parameters
     ----------
@@ -148,7 +153,7 @@ def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Float
         The number of groups.
     """
     inversions = np.zeros(n_groups)
-    block = group.astype(np.int64)
+    block = group.astype(np.int64)  # before the highest bit, each group is a block
     n_bits = int(values.max(initial=0)).bit_length()
     for bit in reversed(range(n_bits)):
         # A stable order brings blocks together and keeps the order of elements within them.
@@ -161,6 +166,7 @@ def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Float
         # The number of elements of the same block with a 1 that come before each cell.
         weight_of_ones = weight * bit_value
         ones_before = running_sum(weight_of_ones, block) - weight_of_ones
+        # Each element with a 0 is the later one of an inversion with each of these.
         inversions_of_cell = np.where(bit_value == 0, weight * ones_before, 0)
         inversions += sums(group, inversions_of_cell, n_groups)
         # Each block becomes two: that of the zeros, and that of the ones.
@@ -330,8 +336,8 @@ def association(
 ) -> tuple[float, float]:
     """Return the covariation of x and y within groups, and its standard error under permutation.
 
-    The covariation is Σ(x - x̄)(y - ȳ) over all elements, with the means x̄ and ȳ of their group. The
-    error is that of permutations of y within groups.
+    The covariation is Σ(x - x̄)(y - ȳ) over all elements, where x̄ and ȳ are the means of their
+    group. The error is that of permutations of y within groups.
 
     Parameters
     ----------
@@ -349,16 +355,8 @@ def association(
         weight = np.where(kept, weight, 0)
     group_size = sums(group, weight, n_groups)  # shape (n_groups,)
 
-    def center(values: Floats) -> Floats:
-        """Return the deviations of values from the mean of their group, shape (n_cells,)."""
-        weighted_values = weight * values
-        total = sums(group, weighted_values, n_groups)
-        mean = total / np.maximum(group_size, 1)  # groups may be empty
-        deviation = values - mean[group]
-        return np.asarray(deviation, dtype=np.float64)
-
-    dx = center(x)
-    dy = center(y)
+    dx = _deviations(x, group, weight, group_size)
+    dy = _deviations(y, group, weight, group_size)
     covariation = (weight * dx) @ dy
     # The sum of squared deviations of each group, shape (n_groups,).
     squares_x = weight * dx * dx
@@ -370,6 +368,25 @@ def association(
     variance = spread_x * spread_y / degrees_of_freedom
     standard_error_of_sum = np.sqrt(variance.sum())
     return float(covariation), float(standard_error_of_sum)
+
+
+def _deviations(values: Floats, group: Ints, weight: Ints, group_size: Ints | Floats) -> Floats:
+    """Return the deviation of each cell's value from the mean of its group, shape (n_cells,).
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_cells,)
+        The values.
+    group, weight : ndarray of int, shape (n_cells,)
+        The group and the number of elements of each cell.
+    group_size : ndarray, shape (n_groups,)
+        The number of elements of each group: the sum of their weights.
+    """
+    weighted_values = weight * values
+    total = sums(group, weighted_values, len(group_size))
+    mean = total / np.maximum(group_size, 1)  # groups may be empty
+    deviation = values - mean[group]
+    return np.asarray(deviation, dtype=np.float64)
 
 
 def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, object] | None:
@@ -420,20 +437,23 @@ def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, ob
 def _expected_difference(view: AspectView, cells: Cells, is_top: Bools) -> float:
     """Return how the top label would be associated with y if it continued the lower labels' trend.
 
-    The trend is the slope of y over the gains of an aspect, below its top label. Return 0 if there
-    is none, as the gains are equal.
+    The trend is the slope of a regression of y on the gains of an aspect, over the elements below
+    its top label, `~is_top`. Return 0 if there is none, as the gains are equal.
     """
     gains = view.scale.gains[cells.x]
     other_grade = cells.y.astype(np.float64)
-    top_indicator = is_top.astype(np.float64)
+    # slope = covariation of gains and y / variation of gains, their covariation with themselves
     covariation, _ = association(cells, gains, other_grade, ~is_top)
     variation_of_gains, _ = association(cells, gains, gains, ~is_top)
     has_trend = variation_of_gains > 0
     if not has_trend:
         return 0.0
     slope = covariation / variation_of_gains
-    difference_of_gains, _ = association(cells, top_indicator, gains)
-    return slope * difference_of_gains
+    # If y were slope * gains on all labels, the association of the top label with y would be slope
+    # times that with the gains.
+    top_indicator = is_top.astype(np.float64)  # 1 for the top label, else 0
+    association_with_gains, _ = association(cells, top_indicator, gains)
+    return slope * association_with_gains
 
 
 def _number_of_errors(difference: float, error: float) -> float:

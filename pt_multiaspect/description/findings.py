@@ -156,19 +156,21 @@ def propose_scales(statistics: Statistics, findings: Sequence[Finding]) -> dict[
     """
     judged = statistics.judged
     scales = {view.name: as_given(view.label_counts) for view in judged.views}
-    labelled_judgments = None
+    changed_scales = _change_scales(scales, findings)
+    # No scale may be left, or no other one than before.
+    if not changed_scales or changed_scales == scales:
+        return _scales_to_declare(judged)
+
+    # All rounds read the same labels on other scales.
+    labelled_judgments = _select_labels(judged.given, tuple(scales))
     for _ in range(_MOST_ROUNDS):
-        changed_scales = _change_scales(scales, findings)
-        # No scale may be left, or no other one than before.
-        is_final = not changed_scales or changed_scales == scales
-        if is_final:
-            break
-        if labelled_judgments is None:
-            labelled_judgments = _select_labels(judged.given, tuple(scales))
         scales = changed_scales
         judged_on_scales = read_judged(labelled_judgments, Aspects(scales))
         judged = replace(judged_on_scales, answers=judged.answers)
-        findings = _findings_about_scales(judged, statistics)
+        findings_of_round = _findings_about_scales(judged, statistics)
+        changed_scales = _change_scales(scales, findings_of_round)
+        if not changed_scales or changed_scales == scales:
+            break
     return _scales_to_declare(judged)
 
 
@@ -187,9 +189,11 @@ def _findings_about_scales(judged: Judged, statistics: Statistics) -> list[Findi
 
 def _scales_to_declare(judged: Judged) -> dict[str, Aspect]:
     """Return the scales of judgments in the form in which they are declared."""
+    is_about_answers = judged.answers is not None
     scales = {}
     for view in judged.views:
-        if judged.answers is not None:
+        if is_about_answers:
+            # Scores of answers in [0, 1] are values, whose grades are not declared.
             scales[view.name] = scale_to_declare(view)
         else:
             scales[view.name] = as_short(view.label_counts)
@@ -239,9 +243,10 @@ def _remedy(finding: Finding, scales: Aspects) -> str:
     """Return the remedy of a finding as code, given the scales that all findings propose."""
     if finding.changes is None:
         return finding.remedy
-    for name, aspect in finding.changes.items():
-        # The finding leaves the aspect out, but another finding changed its scale before.
-        is_kept = aspect is None and name in scales
-        if is_kept:
+    # A change is the scale to declare, or None to leave the aspect out. The first finding about an
+    # aspect decides: the aspect may be among the scales although this finding would leave it out.
+    for name, changed_aspect in finding.changes.items():
+        leaves_out = changed_aspect is None
+        if leaves_out and name in scales:
             return LOOK
     return declaration(scales)

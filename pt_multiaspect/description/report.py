@@ -307,10 +307,12 @@ class Description(View):
     ) -> None:
         self._statistics = statistics
         self._name = name
-        # The same object if nothing is changed, which keeps its name.
-        self.proposed = self.aspects
-        if scales != dict(self.aspects):
+        # A named set of scales keeps its name if no finding changes a scale.
+        has_changes = scales != dict(self.aspects)
+        if has_changes:
             self.proposed = Aspects(scales)
+        else:
+            self.proposed = self.aspects
         self.findings = findings_table(found, self.proposed)
         self.distance_shares = shares
         # The tables of the statistics.
@@ -330,12 +332,14 @@ class Description(View):
     def aspects(self) -> Aspects:
         """The scales, declared or inferred."""
         judged = self._statistics.judged
+        is_about_answers = judged.answers is not None
         scales = {}
         for view in judged.views:
-            if judged.answers is None:
-                scales[view.name] = view.aspect
-            else:
+            if is_about_answers:
+                # Scores of answers in [0, 1] are values, which have no grades.
                 scales[view.name] = scale_to_declare(view)
+            else:
+                scales[view.name] = view.aspect
         return Aspects(scales, name=self._name)
 
     def contingency(self, first: str, second: str) -> pd.DataFrame:
@@ -359,7 +363,9 @@ class Description(View):
         Examples
         --------
         >>> import pt_multiaspect as ma
-        >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 2}}}
+        >>> first = {"relevance": 1, "credibility": 0}
+        >>> second = {"relevance": 1, "credibility": 2}
+        >>> qrels = {"q1": {"d1": first, "d2": second}}
         >>> ma.describe(qrels).contingency("relevance", "credibility")
         credibility  0.0  2.0
         relevance

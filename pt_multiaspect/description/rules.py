@@ -137,8 +137,10 @@ def _find_doubtful_scale(
 
     Scores of answers have no threshold.
     """
-    if statistics.judged.answers is None:
+    is_about_answers = statistics.judged.answers is not None
+    if not is_about_answers:
         return label_rules.find_doubtful_threshold(view.label_counts)
+    # Scores of answers without a declared scale are the finding of another rule.
     if view.inferred:
         return None
     return label_rules.find_start_above_zero(view.label_counts)
@@ -197,8 +199,8 @@ def _survey_finding(view: AspectView, codes: list[float]) -> Finding:
     listed = " and ".join(map(spell, codes))
     if len(codes) == 1:
         text = (
-            f"the highest label, {listed}, may be a code rather than a grade: {share} of the judged "
-            f"documents have it, and no label is between it and {top_grade}"
+            f"the highest label, {listed}, may be a code rather than a grade: {share} of the "
+            f"judged documents have it, and no label is between it and {top_grade}"
         )
     else:
         text = (
@@ -211,21 +213,22 @@ def _survey_finding(view: AspectView, codes: list[float]) -> Finding:
 
 def _gap_below_top(view: AspectView) -> str:
     """Return in words that the highest label is far above the others; empty if it is not."""
-    label, count = used_labels(view)
+    label, count = used_labels(view)  # in increasing order
     top = float(label[-1])
     next_to_top = float(label[-2])
     if _is_top_declared(view, top, next_to_top):
         return ""
-    gap = top - next_to_top
-    lowest = max(float(label[0]), 0.0)  # negative labels are codes, too
-    length_without_top = next_to_top - lowest
-    n_top = count[-1]
-    share = n_top / count.sum()
+    share = count[-1] / count.sum()
     is_rare = share < _RARE
+    # The gap is compared with the length of the scale of the other labels: from 0 or the lowest
+    # label, as negative labels are codes, too. It has at least two grades, so its length is 1 or
+    # more.
+    gap = top - next_to_top
+    lowest = max(float(label[0]), 0.0)
+    length_without_top = next_to_top - lowest
     is_far = gap >= _FAR * max(length_without_top, 1.0)
-    if not is_rare and not is_far:
-        return ""
-    if not _exceeds_other_gaps(gap, label[:-1], length_without_top):
+    is_remarkable = is_rare or is_far
+    if not is_remarkable or not _exceeds_other_gaps(gap, label[:-1], length_without_top):
         return ""
     percentage = percent(share)
     below = spell(next_to_top)
@@ -250,7 +253,8 @@ def _exceeds_other_gaps(gap: float, lower_labels: Floats, length: float) -> bool
 def _is_top_declared(view: AspectView, top: float, next_to_top: float) -> bool:
     """Return whether the two highest labels are neighbours on a declared scale.
 
-    If the scale has grades between them, it may have been declared by a top grade that is a code.
+    Then the top is a grade. With grades between the two, the scale may have been declared as 0 to
+    the highest label, although that label is a code.
     """
     if view.inferred:
         return False
@@ -263,25 +267,32 @@ def _is_top_declared(view: AspectView, top: float, next_to_top: float) -> bool:
 def _unrelated_top(comparisons: pd.DataFrame) -> str:
     """Return in words that the highest label breaks the trend of the lower ones; empty if not.
 
-    `comparisons` are the rows of one aspect in the table of highest labels.
+    Parameters
+    ----------
+    comparisons : DataFrame
+        One row per other aspect: ``other``, its name; ``z``, how much higher documents with the
+        highest label are on it, in standard errors; and ``expected``, how much higher they would be
+        if the trend of the lower labels continued.
     """
-    is_expected = comparisons["expected"].abs() >= _SURELY_DIFFERENT
-    expected = comparisons[is_expected]
+    # A code is unrelated to all other aspects, although a difference is expected on some of them.
+    is_difference_expected = comparisons["expected"].abs() >= _SURELY_DIFFERENT
     is_unrelated = comparisons["z"].abs() < _NOT_DIFFERENT
-    if is_expected.any() and is_unrelated.all():
-        others = ", ".join(expected["other"])
-        return f"unlike the lower labels, it is unrelated to {others}"
-    return ""
+    if not is_difference_expected.any() or not is_unrelated.all():
+        return ""
+    related_to_lower = comparisons.loc[is_difference_expected, "other"]
+    others = ", ".join(related_to_lower)
+    return f"unlike the lower labels, it is unrelated to {others}"
 
 
 def _code_finding(view: AspectView, reason: str) -> Finding:
     """Return the finding of a highest label that may be a code, for a reason in words."""
-    label, _ = used_labels(view)
+    label, _ = used_labels(view)  # in increasing order
     top = float(label[-1])
     next_to_top = float(label[-2])
+    # The change: the highest label means "not judged", and a declared scale ends at the next label.
     declared_grades = view.aspect.grades or ()
     lower_grades = [grade for grade in declared_grades if grade <= next_to_top]
-    changed = label_rules.rescale_aspect(view.label_counts, lower_grades, [top])
+    changed = label_rules.rescale_aspect(view.label_counts, grades=lower_grades, unjudged=[top])
     code = spell(top)
     return Finding(
         "warning",
@@ -626,13 +637,6 @@ def find_lookalike_ids(statistics: Statistics) -> Iterator[Finding]:
         kind = "document"
         if row.what == "qid":
             kind = "query"
-        # The same change for the qrels and every run, or identifiers that are equal now would
-        # differ.
-        calls = alike.mending_calls(row.first, row.second)
-        column = statistics.column(row.what)
-        remedy = f"{column} = {column}{calls}"
-        if has_runs:
-            remedy += f"\nfor run in runs.values(): run[{row.what!r}] = run[{row.what!r}]{calls}"
         example = f"such as {row.first!r} and {row.second!r}"
         if row.where == "qrels":
             severity = "warning"
@@ -646,7 +650,14 @@ def find_lookalike_ids(statistics: Statistics) -> Iterator[Finding]:
                 f"run {row.where} has {row.count} {kind} ids that look like other judged ones but "
                 f"differ, {example}"
             )
-        yield Finding(severity, "", text, remedy)
+        # The remedy is code that makes the two ids equal, such as .str.casefold(). It changes the
+        # ids of the qrels and of all runs, so that ids which are equal now remain equal.
+        calls = alike.mending_calls(row.first, row.second)
+        column = statistics.column(row.what)
+        remedy = f"{column} = {column}{calls}"
+        if has_runs:
+            remedy += f"\nfor run in runs.values(): run[{row.what!r}] = run[{row.what!r}]{calls}"
+        yield Finding(severity, "", text, remedy)  # about no single aspect
 
 
 def find_other_collections(statistics: Statistics) -> Iterator[Finding]:
@@ -786,14 +797,16 @@ def find_nested_topics(statistics: Statistics) -> Iterator[Finding]:
 def find_tied_scores(statistics: Statistics) -> Iterator[Finding]:
     """Find runs with many tied scores."""
     runs = statistics.retrieved.runs
-    has_many_ties = runs["tied"] > 0.1
+    has_many_ties = runs["tied"] > 0.1  # of the documents
     for row in records(runs[has_many_ties]):
         fraction = percent(row.tied)
+        # The remedy is code that replaces scores by ones that count down in the order of the run.
         run = f"runs[{row.name!r}]"
+        remedy = f"{run}['score'] = -{run}.groupby('qid').cumcount()"
         yield Finding(
             "note",
-            "",
+            "",  # about no single aspect
             f"{fraction} of the documents of run {row.name} have tied scores (as 32-bit "
             "numbers); ties are broken by docno, descending, and not by the order in the run",
-            f"{run}['score'] = -{run}.groupby('qid').cumcount()",
+            remedy,
         )

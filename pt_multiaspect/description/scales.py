@@ -1,4 +1,4 @@
-"""Labels and scales of aspects, or of criteria of answers: numbers of labels, grades and positive documents."""
+"""Labels and scales of aspects or criteria: numbers of labels, grades and positive documents."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Judged:
 
 
 class AnswerJudgments(Judgments):
-    """Judgments whose documents are runs, judged by their answers: a criterion may be called score."""
+    """Judgments of runs by their answers, whose criteria may have names such as score."""
 
     def _refuse_runs(self, frame: pd.DataFrame) -> None:
         pass
@@ -102,8 +102,8 @@ def read_judged(qrels: object, spec: AspectSpec) -> Judged:
     An evaluation rejects such labels.
     """
     qrels = as_pandas(qrels)
-    # A copy, as warnings about the views are issued only once, and should be issued by an
-    # evaluation.
+    # Warnings about judgments are issued only once, and should be issued by an evaluation: they are
+    # read from a copy.
     if isinstance(qrels, Judgments):
         judgments = copy(qrels)
     else:
@@ -114,6 +114,7 @@ def read_judged(qrels: object, spec: AspectSpec) -> Judged:
         names = tuple(spec)
     columns = _columns(qrels)
     try:
+        # Without aspects, `views` raises the error that there are none.
         views = judgments.views(spec or names or None)
     except MultiAspectError:
         # Labels that are not grades of declared scales are set aside; other errors remain.
@@ -123,8 +124,20 @@ def read_judged(qrels: object, spec: AspectSpec) -> Judged:
         if not off_scale:
             raise
         on_scale = _without_off_scale(judgments, names, spec)
-        return Judged(on_scale, on_scale.views(spec), judgments, off_scale, columns)
-    return Judged(judgments, views, judgments, columns=columns, all_columns=spec is None)
+        return Judged(
+            judgments=on_scale,
+            views=on_scale.views(spec),
+            given=judgments,
+            off_scale=off_scale,
+            columns=columns,
+        )
+    return Judged(
+        judgments=judgments,
+        views=views,
+        given=judgments,
+        columns=columns,
+        all_columns=spec is None,
+    )
 
 
 def _off_scale_labels(views: Sequence[AspectView], aspects: Aspects) -> dict[str, Floats]:
@@ -359,9 +372,12 @@ def _answer_columns(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def scale_to_declare(view: AspectView) -> Aspect:
-    """Return the scale of a criterion, without inferred grades if its labels are values in [0, 1]."""
+    """Return the scale of a criterion, without grades if its labels are values in [0, 1].
+
+    Declared grades are kept.
+    """
     labels = view.label[view.known]
     are_values = (labels >= 0).all() and (labels <= 1).all()
     if view.inferred and are_values:
-        return as_given(view.label_counts)
+        return as_given(view.label_counts)  # without inferred grades
     return as_short(view.label_counts)

@@ -362,8 +362,10 @@ def _values(measure: Measure, scales: Mapping[str, Aspect], rankings: Rankings) 
     try:
         if measure.accepts_aspects:
             return measure(aspects=aspects).evaluate(rankings)
-        # Measures of a single aspect are evaluated on relevance, whose scale `On` reads.
-        return On(base=measure, aspects=aspects).evaluate(rankings)
+        # A measure of a single aspect takes no scales: `On` evaluates it on relevance, by default,
+        # with the scale of relevance among `aspects`.
+        on_relevance = On(base=measure, aspects=aspects)
+        return on_relevance.evaluate(rankings)
     except MultiAspectError:
         return None
 
@@ -444,7 +446,10 @@ def _thin_scale(aspect: Aspect) -> Aspect:
 
 
 def _variants(aspect: Aspect, scale_property: str) -> list[Aspect]:
-    """Return the aspect with one of `PROPERTIES` changed, in all ways that may have an effect."""
+    """Return the aspect with one of `PROPERTIES` changed, in all ways that may have an effect.
+
+    The effect is whether the values of a measure differ, so that any change will do.
+    """
     parts = _ScaleParts.of(aspect.scale)
     if scale_property == "scale":
         return [_add_top_grade(parts).to_aspect()]
@@ -457,6 +462,7 @@ def _variants(aspect: Aspect, scale_property: str) -> list[Aspect]:
     # Probabilities, if the scale has other ones than its labels.
     if parts.probabilities is None:
         return []
+    # Other increasing probabilities, neither 0 nor 1.
     changed_probabilities = parts.probabilities**2 * 0.9 + 0.05
     return [parts._replace(probabilities=changed_probabilities).to_aspect()]
 
@@ -465,7 +471,9 @@ def _bend(gains: Floats) -> Floats:
     """Return other increasing gains, changed so that neither ratios nor differences are kept."""
     span = gains[-1] - gains[0]
     if span == 0:
-        span = 1.0
+        span = 1.0  # all gains are equal
+    # Any increases that grow from grade to grade by different amounts; here, from about 0 to 5
+    # times the span.
     increase = np.linspace(0.1, 1.7, len(gains)) ** 3
     bent: Floats = gains + span * increase
     return bent

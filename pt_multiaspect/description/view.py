@@ -116,18 +116,21 @@ _match_describe_call = re.compile(
 def _code(remedy: str) -> Sentence | Code:
     """Return a remedy as code, in the shell as what to do there.
 
-    In the shell, it is without calls of `describe`, which the report is the result of.
+    In the shell, a remedy that calls `describe` becomes the corresponding part or option of the
+    command whose output this report is.
     """
     if not in_shell():
         return Code(remedy)
     if remedy == AGREEMENT:
         return Code("pt-multiaspect answers JUDGED --agreement")
+    # The call of `labels` or of `contingency`, with its arguments.
     describe_call = _match_describe_call(remedy)
     if describe_call is None:
         return Code(remedy)
-    if describe_call["table"] == "labels":
+    calls_labels = describe_call["table"] == "labels"
+    if calls_labels:
         return Sentence("look at the labels below")
-    # The names of two aspects, as a tuple in Python.
+    # The arguments of `contingency` are two aspects, such as "('relevance', 'trust')".
     names = ast.literal_eval(describe_call["arguments"])
     quoted_names = " ".join(map(shlex.quote, names))
     return Code(f"--contingency {quoted_names}")
@@ -263,22 +266,29 @@ def _range_edges(lowest: float, highest: float, is_whole: bool) -> Floats:
     """
     if not is_whole:
         return np.linspace(lowest, highest, 11)
+    # Labels 0 to 25 in ranges of 2: 0, 2, …, 24, and the last edge 25.
     labels_per_range = max(1, round((highest - lowest) / 10))
-    # A last range of less than half the labels is merged with the one before.
-    end = highest + 1 - labels_per_range / 2
-    lower_edges = np.arange(lowest, end, labels_per_range)
+    # The last range begins early enough to have at least half of these labels, up to and with
+    # `highest`; a shorter one is part of the range before.
+    first_too_late = highest + 1 - labels_per_range / 2
+    lower_edges = np.arange(lowest, first_too_late, labels_per_range)
     return np.append(lower_edges, highest)
 
 
 def _range_text(lower: float, upper: float, is_whole: bool, is_last: bool) -> str:
-    """Return a range of labels as text, such as '0..9' or '0.1..<0.2' without its upper edge."""
+    """Return a range of labels as text, such as '0..9' or '0.1..<0.2' without its upper edge.
+
+    The last range includes its upper edge; others end before it, where the next range begins.
+    """
+    includes_upper = is_last
     if is_whole and not is_last:
-        upper = upper - 1  # the highest label within the range
+        # Of whole numbers, the label before the edge is the highest one of the range.
+        upper = upper - 1
+        includes_upper = True
     first = spell(round(float(lower), 3))
     last = spell(round(float(upper), 3))
     if upper == lower:
         return first
-    includes_upper = is_whole or is_last
     if includes_upper:
         return f"{first}..{last}"
     return f"{first}..<{last}"

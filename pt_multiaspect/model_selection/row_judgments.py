@@ -96,7 +96,7 @@ class RowJudgments(Judgments):
 
     def pair_values(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return one value per row in the order of the judged pairs."""
-        return values[self._first]
+        return values[self._first_row]
 
     @cached_property
     def docno_positions(self) -> Ints:

@@ -154,26 +154,47 @@ def _distinct_heads(known: Mapping[str, ir_measures.Measure | None]) -> dict[str
     """
     short_heads = {label: short_label(label, measure) for label, measure in known.items()}
     all_short_heads = list(short_heads.values())
-    labels_by_name: dict[str, list[str]] = {}
-    for label, measure in known.items():
-        name = _name_without_cutoff(short_heads[label], measure)
-        labels_by_name.setdefault(name, []).append(label)
     heads = dict(short_heads)
-    for labels in labels_by_name.values():
-        measures = [known[label] for label in labels]
-        if len(labels) == 1 or None in measures:
-            continue
-        longer_heads = _with_differing_parameters(measures)
-        are_distinct = len(set(longer_heads)) == len(longer_heads)
-        longest = max(map(len, longer_heads))
-        if longest > _LONGEST_HEAD or not are_distinct:
+    for labels in _labels_by_class(known, short_heads):
+        longer_heads = _distinct_longer_heads([known[label] for label in labels])
+        if longer_heads is None:
             continue
         for label, longer_head in zip(labels, longer_heads, strict=True):
-            # A head that is unique as it was given remains.
+            # A label that is short itself remains the head, unless another measure has it, too.
             is_unique = all_short_heads.count(short_heads[label]) == 1
             is_as_given = label == short_heads[label]
             if not is_unique or not is_as_given:
                 heads[label] = longer_head
+    return heads
+
+
+def _labels_by_class(
+    known: Mapping[str, ir_measures.Measure | None], short_heads: Mapping[str, str]
+) -> Iterable[list[str]]:
+    """Return lists of the labels of measures of one class, such as nDCG and nDCG@10."""
+    labels_by_name: dict[str, list[str]] = {}
+    for label, measure in known.items():
+        name = _name_without_cutoff(short_heads[label], measure)
+        labels_of_class = labels_by_name.setdefault(name, [])
+        labels_of_class.append(label)
+    return labels_by_name.values()
+
+
+def _distinct_longer_heads(
+    measures: Sequence[ir_measures.Measure | None],
+) -> list[str] | None:
+    """Return heads of measures of one class, with the parameters that differ.
+
+    Return None if such heads are not needed (a single measure), not possible (an unknown measure),
+    too long or not distinct.
+    """
+    if len(measures) == 1 or None in measures:
+        return None
+    heads = _with_differing_parameters(measures)
+    are_distinct = len(set(heads)) == len(heads)
+    longest = max(map(len, heads))
+    if longest > _LONGEST_HEAD or not are_distinct:
+        return None
     return heads
 
 
@@ -391,6 +412,7 @@ class Comparisons:
 
     def mark_note(self, heads: Sequence[Head], topics: str) -> str:
         """Return what the signs mean: the baselines, the margin, the test and the topics."""
+        # Such as "a differs from BM25, b from DPR (…)".
         signs_in_words: list[str] = []
         for name, sign in self.signs.items():
             if not signs_in_words:
@@ -406,21 +428,22 @@ class Comparisons:
         return f"{note} ({test}, p < {self.alpha:g}, {topics})"
 
     def mark_note_in_text(self, heads: Sequence[Head], topics: str, width: int) -> str:
-        """Return the same note; if it is too wide, the test and a single baseline are shortened."""
+        """Return the note of `mark_note`; if it is too wide for a line of text, a shorter one.
+
+        Only notes about a single baseline are shortened. Those about several baselines or margins
+        take several lines anyway.
+        """
         note = self.mark_note(heads, topics)
         can_be_shortened = len(self.signs) == 1 and self.margins is None
         if len(note) <= width or not can_be_shortened:
             return note
-        (baseline,) = self.signs
-        test, _, correction = test_name(self.test, self.correction).partition(", ")
-        in_brackets = [_IN_TEXT.get(test, test)]
-        if correction:
-            in_brackets.append(correction)
-        in_brackets.append(f"p < {self.alpha:g}")
-        in_brackets.append(topics)
+        # The test has a shorter name, and the baseline is cropped to the room that is left.
+        full_name = _TESTS[self.test]
+        test = test_name(self.test, self.correction).replace(full_name, _IN_TEXT[full_name])
         beginning = "† differs from "
-        ending = " (" + ", ".join(in_brackets) + ")"
+        ending = f" ({test}, p < {self.alpha:g}, {topics})"
         room = width - len(beginning) - len(ending)
+        (baseline,) = self.signs
         short_name = crop(baseline, max(room, _LEAST_NAME))
         return beginning + short_name + ending
 
@@ -506,27 +529,34 @@ class Comparisons:
         has_sign = tests["significant"]
         if (excludes_zero == has_sign).all():
             return ""
+        # The intervals are by the t-test, too, but with Bonferroni's correction. Holm's correction,
+        # that of the signs, finds more differences.
         if self.test == "t":
             return " A sign beside an interval that includes 0 is what Holm’s correction gains."
         return f" Signs are by the {_TESTS[self.test]}, and can differ."
 
     def _joint_level(self, levels: Sequence[float]) -> str:
-        """Return what the levels of intervals mean for several comparisons, '' for a single one."""
-        confidence = 1 - self.alpha
-        is_corrected = self.correction is not None and levels != [confidence]
+        """Return what the levels of intervals mean for several comparisons, '' for a single one.
+
+        `levels` are the distinct levels of single intervals. For several comparisons they are
+        higher than 1 - alpha, such as 0.975 for two, so that all together have the level 1 - alpha.
+        """
         if self.test == "tukey":
             return ", for all pairs"
+        joint_confidence = 1 - self.alpha
+        is_corrected = self.correction is not None and levels != [joint_confidence]
         if not is_corrected:
             return ""
         if self.correction == "fdr_bh":
             return f", false coverage rate {self.alpha:g}"
         if len(levels) == 1:
-            # Each comparison has an equal part of alpha.
+            # Each of n comparisons has the level 1 - alpha / n.
             alpha_of_each = 1 - levels[0]
             n_comparisons = round(self.alpha / alpha_of_each)
-            joint = joint_level(confidence, n_comparisons)
+            joint = joint_level(joint_confidence, n_comparisons)
             return f", {joint}"
-        level = level_text(confidence)
+        # The measures have different numbers of comparisons.
+        level = level_text(joint_confidence)
         return f", {level} for all of a measure"
 
     def tests_by_row(self, means: pd.DataFrame, label: str) -> pd.DataFrame:
@@ -543,21 +573,37 @@ class Comparisons:
     def signs_by_row(self, means: pd.DataFrame, label: str) -> list[str]:
         """Return the signs of the baselines from which a measure differs, for the rows of means."""
         tests = self.tests[self.tests["measure"] == label]
-        signs = tests["baseline"].map(self.signs)
-        signs = signs.where(tests["significant"], "")
-        if self.margins is not None:
-            is_equivalent = tests["p_equivalent"] < self.alpha
-            is_not_worse = tests["p_not_worse"] < self.alpha
-            # Of two signs, the first that applies.
-            signs += np.select([is_equivalent, is_not_worse], [_EQUIVALENT, _NOT_WORSE], "")
-        # A row has a test for each baseline.
+        signs = self._signs_of_tests(tests)
+        # A row of means, which is a system (of a group of topics), has one test per baseline: its
+        # signs are joined.
         row_keys = _row_keys(means)
         rows_of_tests = tests[row_keys].itertuples(index=False, name=None)
         signs_of_row: dict[tuple[Any, ...], str] = {}
         for row, sign in zip(rows_of_tests, signs, strict=True):
-            signs_of_row[row] = signs_of_row.get(row, "") + sign
+            earlier_signs = signs_of_row.get(row, "")
+            signs_of_row[row] = earlier_signs + sign
         rows_of_means = means[row_keys].itertuples(index=False, name=None)
+        # The only baseline has no test.
         return [signs_of_row.get(row, "") for row in rows_of_means]
+
+    def _signs_of_tests(self, tests: pd.DataFrame) -> pd.Series[str]:
+        """Return the sign of each test, '' if it finds nothing.
+
+        It is the sign of its baseline if the difference is significant, followed by a sign for
+        equivalence or non-inferiority if there are margins.
+        """
+        sign_of_baseline = tests["baseline"].map(self.signs)
+        signs = sign_of_baseline.where(tests["significant"], "")
+        if self.margins is None:
+            return signs
+        is_equivalent = tests["p_equivalent"] < self.alpha
+        is_not_worse = tests["p_not_worse"] < self.alpha
+        # Equivalent systems are not worse, either: they have the first sign only.
+        signs_of_margin = np.select(
+            [is_equivalent, is_not_worse], [_EQUIVALENT, _NOT_WORSE], default=""
+        )
+        all_signs: pd.Series[str] = signs + signs_of_margin
+        return all_signs
 
 
 def _row_keys(table: pd.DataFrame) -> list[str]:
@@ -598,6 +644,28 @@ def _median_detectable(comparisons: Comparisons) -> dict[str, float]:
         if not np.isnan(median):
             medians[str(label)] = median
     return medians
+
+
+def _intervals_by_row(
+    means: pd.DataFrame,
+    label: str,
+    digits: int,
+    interval: str,
+    level: float,
+    comparisons: Comparisons | None,
+) -> list[str]:
+    """Return the interval of each mean of a measure as text, '' where there is none.
+
+    The parameters are those of `means_table`; `label` and `digits` are of one measure. Intervals of
+    means are two columns of `means`, those of differences are in the tests.
+    """
+    if interval == "mean":
+        ends = interval_columns(label, level)
+        return _intervals_in_words(means, ends, digits)
+    if interval == "difference" and comparisons is not None:
+        tests = comparisons.tests_by_row(means, label)
+        return _intervals_in_words(tests, ("low", "high"), digits)
+    return [""] * len(means)
 
 
 def _intervals_in_words(table: pd.DataFrame, columns: Sequence[str], digits: int) -> list[str]:
@@ -662,42 +730,37 @@ def means_table(
     known = measures_by_label(perquery)
     averaged = [head.label for head in heads if aggregate_is_mean(known[head.label])]
     sections = _sections(means)
+    # The first column contains the names of the systems, the others one measure each.
     columns = [Column("", left=True, shorten=12)]
     cells_by_column = [_name_cells(means["name"], comparisons)]
     for head in heads:
         n_digits = digits[head.label]
-        intervals = [""] * len(means)
-        if interval == "mean":
-            ends = interval_columns(head.label, level)
-            intervals = _intervals_in_words(means, ends, n_digits)
-        elif interval == "difference" and comparisons is not None and head.label in averaged:
-            tests = comparisons.tests_by_row(means, head.label)
-            intervals = _intervals_in_words(tests, ("low", "high"), n_digits)
+        interval_of_measure = interval
+        if interval == "difference" and head.label not in averaged:
+            interval_of_measure = "none"  # only means have tests of differences
+        intervals = _intervals_by_row(
+            means, head.label, n_digits, interval_of_measure, level, comparisons
+        )
         columns.append(_value_column(head))
         cells_by_column.append(
             _value_cells(means, sections, head, n_digits, comparisons, intervals)
         )
     rows = _rows_of_sections(sections, cells_by_column)
 
+    cells = list(chain(*cells_by_column))
+    has_intervals = any(cell.after for cell in cells)
+
+    # The first note says what marks and signs mean and how many topics there are. The second one is
+    # a paragraph of details. Definitions of measures follow.
     n_topics = perquery.groupby("measure", sort=False)["qid"].nunique()
     counts = {head.short: int(n_topics[head.label]) for head in heads}
-    clusters = structure.clusters_of(perquery["qid"].unique().tolist())
-    topics = _topics(counts, clusters)
-    if structure.by is not None:
-        topics += " in all"
-    all_cells = list(chain(*cells_by_column))
-    marks = {cell.mark for cell in all_cells}
-    has_intervals = any(cell.after for cell in all_cells)
+    topics = _topics(counts, structure, perquery)
+    marks = {cell.mark for cell in cells}
     table_notes = _marks_notes(marks, comparisons, heads, topics)
     details: list[str] = []
     if has_intervals:
         details += _interval_notes(interval, level, comparisons, averaged)
-    details += _cluster_notes(clusters, comparisons)
-    if n_judged is None:
-        details += _different_topics_notes(counts, perquery)
-    else:
-        details += _fewer_topics_notes(counts, n_judged)
-    details += _group_notes(structure, has_error=has_intervals or comparisons is not None)
+    details += _topics_notes(perquery, counts, n_judged, structure, comparisons, has_intervals)
     details += advice
     if details:
         table_notes.append(Sentence(" ".join(details)))
@@ -800,17 +863,25 @@ def _sections(means: pd.DataFrame) -> list[_Section]:
     return sections
 
 
-def _topics(counts: Mapping[str, int], clusters: Clusters) -> str:
-    """Return the lowest and the highest number of topics in words, and that of clusters."""
+def _topics(counts: Mapping[str, int], structure: TopicStructure, perquery: pd.DataFrame) -> str:
+    """Return the number of topics in words, such as '8–10 topics in 3 clusters'.
+
+    `counts` are the numbers of topics of the columns, of which the lowest and the highest are
+    named.
+    """
     low = min(counts.values())
     high = max(counts.values())
     if low == high:
         topics = number_of(high, "topic")
     else:
         topics = f"{low}–{high} topics"
-    if clusters.are_single_topics:
-        return topics
-    return f"{topics} in {number_of(len(clusters), 'cluster')}"
+    clusters = structure.clusters_of(perquery["qid"].unique().tolist())
+    if not clusters.are_single_topics:
+        n_clusters = number_of(len(clusters), "cluster")
+        topics = f"{topics} in {n_clusters}"
+    if structure.by is not None:
+        topics += " in all"
+    return topics
 
 
 def _marks_notes(
@@ -855,6 +926,29 @@ def _interval_notes(
         yield f"[…] {level_text(level)} interval of the mean (Student’s t)."
     elif comparisons is not None:
         yield comparisons.interval_note(labels)
+
+
+def _topics_notes(
+    perquery: pd.DataFrame,
+    counts: Mapping[str, int],
+    n_judged: int | None,
+    structure: TopicStructure,
+    comparisons: Comparisons | None,
+    has_intervals: bool,
+) -> Iterator[str]:
+    """Yield sentences about the topics: their clusters, their numbers by column, and their groups.
+
+    The parameters are those of `means_table`; `counts` are the numbers of topics of the columns.
+    """
+    clusters = structure.clusters_of(perquery["qid"].unique().tolist())
+    yield from _cluster_notes(clusters, comparisons)
+    if n_judged is None:
+        yield from _different_topics_notes(counts, perquery)
+    else:
+        yield from _fewer_topics_notes(counts, n_judged)
+    # Tests and intervals of macro means have an error, which a note explains.
+    has_error = has_intervals or comparisons is not None
+    yield from _group_notes(structure, has_error=has_error)
 
 
 def _different_topics_notes(counts: Mapping[str, int], perquery: pd.DataFrame) -> Iterator[str]:

@@ -105,19 +105,9 @@ class SystemsTable(View):
         heads = [column.head for column in self.cells.columns[1:]]
         index, rows = _index_and_rows(self.cells)
         text_rows = [[cell.whole for cell in row] for row in rows]
-        style_rows = [list(map(_style_of_cell, row)) for row in rows]
         texts = pd.DataFrame(text_rows, index, heads)
-        styles = pd.DataFrame(style_rows, index, heads)
-        styler = texts.style.apply(lambda _: styles, axis=None)
-        styler = styler.format(escape="html")
-        # Where an interval follows a marked number, only the number has a style.
-        for column, head in enumerate(heads):
-            cells = [row[column] for row in rows]
-            for mark, style in _STYLES.items():
-                is_partly_marked = [cell.mark == mark and bool(cell.after) for cell in cells]
-                marked_rows = index[is_partly_marked]
-                formatter = partial(_mark_number, style)
-                styler = styler.format(formatter, subset=(marked_rows, [head]))
+        styler = texts.style.format(escape="html")
+        styler = _style_best(styler, texts, rows)
         styler = styler.format_index(escape="html", axis=0)
         styler = styler.format_index(escape="html", axis=1)
         # The class of pandas' own tables, to which themes apply their colours.
@@ -126,6 +116,26 @@ class SystemsTable(View):
         styler = styler.set_caption("<br>".join(notes))
         styler = styler.set_table_styles([{"selector": "caption", "props": _BELOW}])
         return styler.set_properties(subset=None, **{"text-align": "right"})
+
+
+def _style_best(styler: Styler, texts: pd.DataFrame, rows: Sequence[Sequence[Cell]]) -> Styler:
+    """Return the Styler of `texts` with styles of the best and second best values.
+
+    `rows` are the cells of the same rows and columns.
+    """
+    style_rows = [list(map(_style_of_cell, row)) for row in rows]
+    styles = pd.DataFrame(style_rows, texts.index, texts.columns)
+    # `apply` calls a function with the texts, for a table of styles of whole cells.
+    styler = styler.apply(lambda _: styles, axis=None)
+    # Where an interval follows a marked number, only the number has a style.
+    for column, head in enumerate(texts.columns):
+        cells = [row[column] for row in rows]
+        for mark, style in _STYLES.items():
+            has_styled_number = [cell.mark == mark and bool(cell.after) for cell in cells]
+            marked_rows = texts.index[has_styled_number]
+            formatter = partial(_mark_number, style)
+            styler = styler.format(formatter, subset=(marked_rows, [head]))
+    return styler
 
 
 def _index_and_rows(table: Table) -> tuple[pd.Index[Any], list[list[Cell]]]:
@@ -295,7 +305,8 @@ def systems_table(
     >>> import pt_multiaspect as ma
     >>> qrels = {q: {"d1": {"relevance": 1}, "d2": {"relevance": 0}} for q in ("q1", "q2")}
     >>> good, bad = ({q: {"d1": 1.0, "d2": score} for q in qrels} for score in (0.0, 2.0))
-    >>> perquery = ma.evaluate({"dense_v2": good, "BM25": bad}, qrels, ["AP", ma.ESL], progress=False)
+    >>> runs = {"dense_v2": good, "BM25": bad}
+    >>> perquery = ma.evaluate(runs, qrels, ["AP", ma.ESL], progress=False)
     >>> table = ma.systems_table(perquery, decimals=2)
     >>> print(table)
                  AP  ESL ↓
@@ -325,38 +336,30 @@ def systems_table(
     \end{table}
     <BLANKLINE>
     """
-    choice("interval", *INTERVALS)(interval)
-    choice("notes", *NOTES)(notes)
-    if interval == "difference" and not isinstance(baseline, str):
-        raise MultiAspectError(
-            f"interval='difference': expected one baseline, got baseline={shown(baseline)}"
-        )
-    choice("test", *TESTS)(test)
-    proportion("alpha")(alpha)
-    # Tukey's test has no correction.
-    if test != "tukey":
-        check_correction(test, correction)
+    _check_parameters(baseline, test, correction, alpha, interval, notes)
     perquery, known = _read_values(perquery, measures)
     heads = column_heads(known)
-    # Values with a direction in place of a measure are averaged, as those of unknown measures.
-    averaged = dict(known)
+    # The measures that aggregate values, by label. None for unknown measures, and for those with a
+    # direction in their place: their values are averaged.
+    aggregating = dict(known)
     for label, measure in known.items():
         if isinstance(measure, Direction):
-            averaged[label] = None
+            aggregating[label] = None
     if measures is not None:
-        record_measures(perquery, averaged)
+        record_measures(perquery, aggregating)
     structure = TopicStructure.read(
-        perquery, averaged, by=by, macro=macro, cluster=cluster, test=test
+        perquery, aggregating, by=by, macro=macro, cluster=cluster, test=test
     )
     level = 1 - alpha
     if interval == "mean":
         means = aggregate(perquery, ci=level, **structure.options)
     else:
         means = aggregate(perquery, **structure.options_of_means)
-        if baseline is None:
-            qids = perquery["qid"].unique().tolist()
-            structure.check_clusters_apply(qids, "baseline= or interval='mean'")
-    digits = decimals_by_label(decimals, heads, averaged)
+    # Clusters of topics matter to tests and intervals only: without these, they are an error.
+    if baseline is None and interval != "mean":
+        qids = perquery["qid"].unique().tolist()
+        structure.check_clusters_apply(qids, "baseline= or interval='mean'")
+    digits = decimals_by_label(decimals, heads, aggregating)
     comparisons = Comparisons.of(perquery, baseline, structure, test, correction, alpha, margin)
     table = means_table(
         means,
@@ -372,10 +375,36 @@ def systems_table(
     return SystemsTable(table)
 
 
+def _check_parameters(
+    baseline: str | Sequence[str] | None,
+    test: str,
+    correction: str | None,
+    alpha: float,
+    interval: str,
+    notes: str,
+) -> None:
+    """Raise an error for parameters of `systems_table` that are unknown or do not go together."""
+    check_interval = choice("interval", *INTERVALS)
+    check_interval(interval)
+    check_notes = choice("notes", *NOTES)
+    check_notes(notes)
+    if interval == "difference" and not isinstance(baseline, str):
+        raise MultiAspectError(
+            f"interval='difference': expected one baseline, got baseline={shown(baseline)}"
+        )
+    check_test = choice("test", *TESTS)
+    check_test(test)
+    check_alpha = proportion("alpha")
+    check_alpha(alpha)
+    # Tukey's test has no correction.
+    if test != "tukey":
+        check_correction(test, correction)
+
+
 def _read_values(perquery: Any, measures: object) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the values of the chosen measures, and the measure or direction of each label.
 
-    These are None if unknown.
+    These are None if unknown. `perquery` and `measures` are the parameters of `systems_table`.
     """
     chosen = measures
     if isinstance(measures, str) or is_measure(measures):
@@ -385,15 +414,17 @@ def _read_values(perquery: Any, measures: object) -> tuple[pd.DataFrame, dict[st
     _, by_label = matrices(rows, least=1)
     values = {str(label): matrix for label, matrix in by_label.items()}
     labels = list(values)
-    # Given measures take precedence over recorded ones.
-    known = dict(given)
-    if not set(labels) <= set(given):
-        known = {**measures_by_label(rows), **given}
-    known = {label: known.get(label) for label in labels}
-    # The lowest value of each measure shows whether its values were negated.
-    lowest = [matrix.min() for matrix in values.values()]
-    lowest_values = np.array(lowest).reshape(1, 1, -1)  # 1 system × 1 topic × measures
-    check_directions(rows, lowest_values, labels, known, "systems_table")
+    # Measures that the caller gives take precedence over those that the frame has a record of.
+    recorded: dict[str, Any] = {}
+    are_all_given = set(labels) <= set(given)
+    if not are_all_given:
+        recorded = measures_by_label(rows)
+    all_known = {**recorded, **given}
+    known = {label: all_known.get(label) for label in labels}
+    # Values below 0 show that somebody negated a measure. The lowest value of each one suffices:
+    # as a table of one system and one topic, shape (1, 1, n_measures).
+    lowest = np.array([matrix.min() for matrix in values.values()])
+    check_directions(rows, lowest[None, None, :], labels, known, "systems_table")
     names = rows["name"].map(str)
     measure_labels = rows["measure"].map(str)
     return rows.assign(name=names, measure=measure_labels), known
@@ -402,20 +433,23 @@ def _read_values(perquery: Any, measures: object) -> tuple[pd.DataFrame, dict[st
 def _restore_given_order(perquery: Any) -> Any:
     """Return a frame in the order of the runs given to PyTerrier, which sorts its rows.
 
-    Its index still has the order in which the runs were evaluated.
+    Rows that PyTerrier sorted by name and topic keep their old numbers in the index, in which they
+    were evaluated. Any other frame is returned unchanged.
     """
     if not isinstance(perquery, pd.DataFrame):
         return perquery
     if "name" not in perquery.columns or "qid" not in perquery.columns:
         return perquery
+    # In the order of the index, nothing was sorted.
     index = perquery.index
     is_numbered = is_integer_dtype(index.dtype) and index.is_unique
     if not is_numbered or index.is_monotonic_increasing:
         return perquery
+    # In another order than by name and topic, it was not PyTerrier that sorted the rows.
     names = perquery["name"].map(str)
     qids = perquery["qid"].map(str)
     keys = list(zip(names, qids, strict=True))
-    is_sorted_by_name = keys == sorted(keys)
-    if is_sorted_by_name:
+    is_order_of_pyterrier = keys == sorted(keys)
+    if is_order_of_pyterrier:
         return perquery.sort_index()
     return perquery
