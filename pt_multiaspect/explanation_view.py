@@ -323,7 +323,8 @@ def _rank_table(explanation: Explanation, contributions_first: bool = False) -> 
 
 def _remarks(ranks: pd.DataFrame) -> list[_FilledColumn]:
     """Return a column that marks the unjudged documents; none if all are judged."""
-    is_unjudged = ranks["note"].str.contains("unjudged").to_numpy(dtype=bool)
+    has_mark = ranks["note"].str.contains("unjudged")
+    is_unjudged = has_mark.to_numpy(dtype=bool)
     if not is_unjudged.any():
         return []
     remarks = np.where(is_unjudged, "unjudged", "").tolist()
@@ -403,8 +404,9 @@ def _lines(ranks: pd.DataFrame) -> list[_Line]:
         lines.append(_Line(0.0, last_running, text=text))  # they contribute nothing
     for row in np.flatnonzero(~is_single_rank).tolist():
         text = str(ranks["note"].iloc[row])
-        line = _Line(float(contribution[row]), float(running[row]), text=text)
-        lines.append(line)
+        row_contribution = float(contribution[row])
+        row_running = float(running[row])
+        lines.append(_Line(row_contribution, row_running, text=text))
     return lines
 
 
@@ -426,8 +428,9 @@ def _lines_to_cutoff(rows: Ints, contribution: Floats, running: Floats) -> list[
         sequence_rows = [row for row, _ in sequence]
         if are_shown:
             for row in sequence_rows:
-                line = _Line(float(contribution[row]), float(running[row]), row)
-                lines.append(line)
+                row_contribution = float(contribution[row])
+                row_running = float(running[row])
+                lines.append(_Line(row_contribution, row_running, row))
         else:
             n_hidden = len(sequence_rows)
             last_row = sequence_rows[-1]
@@ -738,7 +741,8 @@ def _comparison_table(documents: pd.DataFrame, names: tuple[str, str]) -> Table:
     is_document = documents["docno"].notna()
     is_different = documents["difference"] != 0
     differing = documents[is_document & is_different]
-    shown = pd.concat([differing.head(_MOST_DOCUMENTS), documents[~is_document]])
+    amounts = documents[~is_document]
+    shown = pd.concat([differing.head(_MOST_DOCUMENTS), amounts])
     differences = shown["difference"].astype(np.float64)
     rows: list[Cells] = []
     row: Any
@@ -765,9 +769,11 @@ def _comparison_table(documents: pd.DataFrame, names: tuple[str, str]) -> Table:
     n_hidden = len(hidden)
     if n_hidden:
         hidden_documents = number_of(n_hidden, "more document")
-        total = decimals(float(hidden["difference"].sum()))
+        hidden_difference = float(hidden["difference"].sum())
+        total = decimals(hidden_difference)
         notes.append(Sentence(f"... {hidden_documents}: {total}"))
-    n_same = int((is_document & ~is_different).sum())
+    is_same = is_document & ~is_different
+    n_same = int(is_same.sum())
     if n_same:
         same_documents = number_of(n_same, "document")
         notes.append(Sentence(f"{same_documents} without a difference"))
@@ -911,7 +917,8 @@ def _sides(a: Any, b: Any) -> dict[str, Floats]:
 
 def _single_ranks(run: Explanation) -> pd.DataFrame:
     """Return the rows of single ranks."""
-    return run.ranks[run.ranks["rank"].notna()]
+    is_single_rank = run.ranks["rank"].notna()
+    return run.ranks[is_single_rank]
 
 
 def _with_rest(table: pd.DataFrame, a: Explanation, b: Explanation) -> pd.DataFrame:

@@ -139,8 +139,9 @@ class Topic:
         for start in range(0, n_ranks + 1, n_copies):
             end = min(start + n_copies, n_ranks + 1)
             lengths = list(range(start, end))
-            judgments = self.judgments.repeat_query(self.query, len(lengths))
-            prefixes = self._join(judgments, numbered_names(len(lengths)), lengths)
+            n_lengths = len(lengths)
+            judgments = self.judgments.repeat_query(self.query, n_lengths)
+            prefixes = self._join(judgments, numbered_names(n_lengths), lengths)
             values_of_blocks.append(evaluate(judgments, prefixes))  # (n_outputs, n_lengths)
         values = np.concatenate(values_of_blocks, axis=1)  # (n_outputs, n_ranks + 1)
         return values[:, np.newaxis, :]  # of one query
@@ -151,7 +152,8 @@ class Topic:
         if rank is None:
             return None
         rows = np.flatnonzero(self.judgments.pool_query == self.query)
-        rows_by_rank = rows[np.argsort(rank[rows])]
+        order = np.argsort(rank[rows])
+        rows_by_rank = rows[order]
         docnos = self.judgments.docnos[rows_by_rank]
         scores = np.arange(len(rows), 0, -1, dtype=np.float64)  # decreasing, n to 1
         best = replace(self, docnos=docnos, scores=scores, run="ideal")
@@ -170,7 +172,7 @@ class Topic:
             return None
         terms = measure.terms(judgments)
         if not terms:
-            # Sorting by the gains of documents is best, unless they only stand for other ones.
+            # Sorting by the gains of documents is best, unless they only stand for unknown ones.
             gain = measure.document_gain(judgments)
             if gain is None or measure.gain_is_surrogate(judgments):
                 return None
@@ -243,10 +245,14 @@ class _Ranks(NamedTuple):
     rank: Ints
 
     def values(self, values_of_hits: Floats, otherwise: float) -> Floats:
-        """Return the values of hits as one per rank; `otherwise` at ranks without a hit."""
+        """Return one value per rank: that of the hit, `otherwise` at ranks without a hit.
+
+        `values_of_hits` are of the hits of all topics, of which `self.is_of_topic` is the mask of
+        this one's, and `self.rank` their ranks.
+        """
         result = np.full(self.n, otherwise)
-        values_of_topic = values_of_hits[self.is_of_topic]
-        result[self.rank - 1] = values_of_topic
+        position = self.rank - 1  # rank 1 is the first element
+        result[position] = values_of_hits[self.is_of_topic]
         return result
 
     def known_values(self, values_of_hits: Floats | None, otherwise: float) -> Floats | None:
@@ -575,7 +581,8 @@ def _differences(
         # Columns have the values of the first 0, 1, … ranks. So column k - 1 of the differences is
         # the contribution of rank k.
         differences = np.diff(output_values, axis=1)
-        contribution = differences[hits.query, hits.rank - 1]
+        column = hits.rank - 1
+        contribution = differences[hits.query, column]
         of_empty_ranking = output_values[:, 0]
         of_longest_prefix = output_values[:, -1]
         ones = np.ones(len(value))  # weights and slopes, unless the output is one of several terms
@@ -626,7 +633,8 @@ class Contributions:
     @classmethod
     def of(cls, measure: Measure, run: Prefixes | Topic) -> Contributions:
         """Compute the contributions of `Measure.explain` at the first ranks, for all topics."""
-        parts = split_value(measure, run, measure.evaluate(run.rankings))
+        value = measure.evaluate(run.rankings)
+        parts = split_value(measure, run, value)
         n_queries = len(parts.value)
         # Some queries are split into all terms, the others have the measure as one part. Each part
         # is listed with the mask of its queries.

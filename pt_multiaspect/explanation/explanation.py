@@ -180,8 +180,9 @@ def _query_position(judgments: Judgments, qid: object) -> int:
         column = pd.Series([qid], name="qid")
         (name,) = identifiers(column, "qid")
     refuse_unknown([name], judgments.qids, "a topic of the qrels", "qid")
-    positions = judgments.query_positions(np.array([name], dtype=object))
-    return int(positions[0])
+    names = np.array([name], dtype=object)
+    (position,) = judgments.query_positions(names)
+    return int(position)
 
 
 def _topic_alone(among_all: Topic) -> Topic:
@@ -334,7 +335,8 @@ def largest_differences(
     n = count("n")(n)
     perquery = read_long_frame(perquery)
     label = _measure_label(perquery, measure)
-    measure_rows = perquery[perquery["measure"].astype(str) == label]
+    labels = perquery["measure"].astype(str)
+    measure_rows = perquery[labels == label]
     values_a = _run_values(measure_rows, a, label)
     values_b = _run_values(measure_rows, b, label)
     left_out = values_a.index.symmetric_difference(values_b.index)
@@ -351,8 +353,9 @@ def largest_differences(
     both = pd.concat([values_a, values_b], axis=1, keys=["value_a", "value_b"], join="inner")
     difference = both["value_a"] - both["value_b"]
     both = both.assign(measure=label, difference=difference)
-    largest = np.argsort(-difference.abs().to_numpy(), kind="stable")[:n]
-    table = both.iloc[largest]
+    size = difference.abs().to_numpy()
+    largest_first = np.argsort(-size, kind="stable")
+    table = both.iloc[largest_first[:n]]
     table = table.rename_axis("qid").reset_index()
     return table[["qid", "measure", "value_a", "value_b", "difference"]]
 
@@ -381,7 +384,8 @@ def _run_values(measure_rows: pd.DataFrame, name: str, label: str) -> pd.Series[
         raise MultiAspectError(
             f"expected one value of {label} per topic of {name}, got several for {repeated.iloc[0]}"
         )
-    missing = run_rows["qid"][run_rows["value"].isna()]
+    is_missing = run_rows["value"].isna()
+    missing = run_rows["qid"][is_missing]
     if len(missing):  # they would be sorted last, as the smallest differences
         raise MultiAspectError(
             f"expected a value of {label} per topic of {name}, got none for "

@@ -72,7 +72,8 @@ def _rows_of_ranks_and_rest(
     no_ranks = [pd.NA] * n_rest
     no_docnos = [None] * n_rest
     ranks = [*range(1, n_rows + 1), *no_ranks]
-    docnos = [*topic.docnos[:n_rows].tolist(), *no_docnos]
+    ranked_docnos = topic.docnos[:n_rows].tolist()
+    docnos = [*ranked_docnos, *no_docnos]
     columns: dict[str, Any] = {
         "rank": pd.array(ranks, dtype="Int64"),
         "docno": pd.Series(docnos, dtype=object),
@@ -131,7 +132,8 @@ def _rest(parts: Sequence[TopicPart], n_rows: int) -> dict[str, dict[str, float]
             text = _text_of_further_ranks(parts, n_rows)
             further = part.contribution[n_rows:]
             earlier = amounts.get(text, 0.0)
-            amounts[text] = earlier + float(further.sum())
+            sum_of_further = float(further.sum())
+            amounts[text] = earlier + sum_of_further
         # Amounts with the same description are in one row: their sum, and that of each part.
         for text, amount in amounts.items():
             if text not in result:
@@ -218,7 +220,9 @@ def _rank_notes(topic: Topic, is_unjudged: Bools) -> list[str]:
 
 def values_by_rank(topic: Topic, values: Floats) -> Floats:
     """Return values per judged pair at the rank of each document; NaN for unjudged documents."""
-    return np.append(values, np.nan)[topic.rows]
+    # The row of an unjudged document is -1: that of the NaN behind the values.
+    values_and_nan = np.append(values, np.nan)
+    return values_and_nan[topic.rows]
 
 
 def scale_positions(view: AspectView) -> Floats:

@@ -128,7 +128,8 @@ def _rank_documents(
     from scipy.optimize import linear_sum_assignment
 
     required = documents
-    ranks = np.arange(1, len(documents) + 1)
+    n_documents = len(documents)
+    ranks = np.arange(1, n_documents + 1)
     if not others:
         # Linear measures depend on gains and cutoffs only, which allows a smaller problem.
         required, ranks = _required_documents(linear, gains, index, documents, ranks)
@@ -137,7 +138,8 @@ def _rank_documents(
     # The worth of each document at each rank, summed over the measures: gain times discount of
     # linear measures; shape (n_required, n_ranks).
     discounts = _discounts(linear, index, ranks)  # (n_linear, n_ranks)
-    worth = gains[:, required].T @ discounts
+    required_gains = gains[:, required]
+    worth = required_gains.T @ discounts
     for measure, weight in others:
         worth_for_measure = measure.worth(index, required, ranks)
         worth += weight[index] * worth_for_measure
@@ -187,7 +189,8 @@ def _required_documents(
     """
     discounts = _discounts(linear, index, ranks)
     is_counted = (discounts != 0).any(axis=0)
-    n_ranks = int(ranks[is_counted].max(initial=0))
+    counted_ranks = ranks[is_counted]
+    n_ranks = int(counted_ranks.max(initial=0))
 
     # Documents with the same gains in all measures are a class.
     gains_of_documents = gains[:, documents]  # (n_linear, n_documents)

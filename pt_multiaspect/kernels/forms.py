@@ -259,9 +259,11 @@ class Linear(Additive):
 
     def _sum_of_discounts_to_depth(self, rank: Ints, depth: int | Floats) -> Floats:
         """Return the sum of the discounts after one rank per query, down to the given depth."""
-        depth_of_query = np.broadcast_to(depth, rank.shape).astype(np.intp)
+        depths = np.broadcast_to(depth, rank.shape)
+        depth_of_query = depths.astype(np.intp)
         longest = int(depth_of_query.max(initial=0))
-        discounts = self.discount(np.arange(1, longest + 1))
+        all_ranks = np.arange(1, longest + 1)
+        discounts = self.discount(all_ranks)
         # The sum of the first 0, 1, … discounts.
         cumulated = np.append(0.0, np.cumsum(discounts))
         sum_to_depth = cumulated[depth_of_query]

@@ -31,7 +31,8 @@ def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
     lower_middle = first_of_unit + (n_grades - 1) // 2
     medians = np.full(n_units, -1, dtype=np.intp)
     has_grades = np.flatnonzero(n_grades)
-    medians[has_grades] = sorted_grade[lower_middle[has_grades]]
+    median_index = lower_middle[has_grades]
+    medians[has_grades] = sorted_grade[median_index]
     return medians
 
 
@@ -59,7 +60,8 @@ def majority(unit: Ints, grade: Ints, n_units: int) -> tuple[Ints, Ints]:
     # The modes of a unit are adjacent, the lowest one first.
     first_mode = heads(mode_unit)
     lowest_mode = np.full(n_units, -1, dtype=np.intp)
-    lowest_mode[mode_unit[first_mode]] = mode[first_mode]
+    unit_of_first = mode_unit[first_mode]
+    lowest_mode[unit_of_first] = mode[first_mode]
     return lowest_mode, n_tied
 
 

@@ -121,7 +121,8 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
         subtopic_gain = (1.0 - alpha) ** n_above[:, query]
         gain = _sum_subtopics(np.where(is_member, subtopic_gain, 0.0))
         # In each query, the candidate with the highest gain gets the rank.
-        chosen = best_rows(query, gain, hits.n_queries, tie[candidates])
+        tie_of_candidate = tie[candidates]
+        chosen = best_rows(query, gain, hits.n_queries, tie_of_candidate)
         rank_of_document[candidates[chosen]] = rank
         query_of_chosen = query[chosen]
         n_above[:, query_of_chosen] += is_member[:, chosen]

@@ -101,7 +101,8 @@ class Clusters:
 
     def take(self, topics: Ints) -> Clusters:
         """Return the clusters of some of the topics, which are given by position."""
-        return Clusters.from_labels(self.cluster[topics].tolist())
+        labels = self.cluster[topics]
+        return Clusters.from_labels(labels.tolist())
 
     def sums(self, values: Floats) -> Floats:
         """Return the sum of the values of each cluster.
@@ -171,7 +172,10 @@ def estimate_means(
         return MeanEstimates(means, errors, clusters.freedom)
     if largest is None:
         largest = np.abs(values).max(axis=-1)
-    group_means = [values[..., topics].mean(axis=-1) for topics in groups.topics]
+    group_means = []
+    for topics in groups.topics:
+        values_of_group = values[..., topics]
+        group_means.append(values_of_group.mean(axis=-1))
     means_by_group = np.stack(group_means, axis=-1)  # (..., n_groups)
     if groups.are_drawn:
         # Groups are the sample: each counts like a topic, in the cluster of its topics.
@@ -196,7 +200,8 @@ def _estimate_mean_of_strata(
     freedom_by_group = []
     for topics in groups.topics:
         group_clusters = clusters.take(topics)
-        group_variance = variance(values[..., topics], group_clusters, largest)
+        values_of_group = values[..., topics]
+        group_variance = variance(values_of_group, group_clusters, largest)
         squared_error_by_group.append(group_variance / len(group_clusters))
         freedom_by_group.append(group_clusters.freedom)
     squared_errors = np.stack(squared_error_by_group, axis=-1)  # (..., n_groups)

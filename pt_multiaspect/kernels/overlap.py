@@ -39,7 +39,8 @@ def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
     """
     ideal = _ideal_ranking(hits, gain, p)
     query = hits.pool_query[ideal.documents]
-    contribution = ratio(ideal.contributions, ideal.maximum[query])
+    maximum = ideal.maximum[query]
+    contribution = ratio(ideal.contributions, maximum)
     # From the documents of the ideal ranking to all judged ones, of which the others contribute
     # nothing, and then to the hits.
     contribution_of_document = np.zeros(len(gain))
@@ -73,7 +74,8 @@ def _ideal_ranking(hits: Hits, gain: Floats, p: float) -> _IdealRanking:
     # Sort by query, then by decreasing gain, then by rank: `lexsort` sorts by its last key first.
     rank_key = rank_of_document[positive]
     gain_key = -gain[positive]
-    order = np.lexsort((rank_key, gain_key, hits.pool_query[positive]))
+    query_key = hits.pool_query[positive]
+    order = np.lexsort((rank_key, gain_key, query_key))
     documents = positive[order]
     query = hits.pool_query[documents]
     ideal_rank = positions(query) + 1

@@ -67,19 +67,21 @@ def _worst_sums(n_ret: Ints, constants: Sequence[float]) -> Floats:
     ones on all aspects. Their discounts are 1 / (1 + log2(1 + j)), their costs Π(μ_a + ε) - Π μ_a
     for the constants μ_a of the aspects.
     """
-    # Queries with equally long rankings share the sum.
-    lengths, length_of_query = np.unique(n_ret, return_inverse=True)
-    # One element per error: the index of the ranking's length, and j.
-    # Lengths [2, 5] have 1 and 2 errors, with length [0, 1, 1] and j [0, 0, 1].
+    # Queries with equally long rankings share the sum; each has an index of the distinct lengths.
+    lengths, index_of_query = np.unique(n_ret, return_inverse=True)
+    n_lengths = len(lengths)
+    # One element per error: the index of its length, and j.
+    # The lengths [2, 5] have 1 and 2 errors, with the index [0, 1, 1] and j [0, 0, 1].
     n_errors = lengths // 2
-    length = np.repeat(np.arange(len(lengths)), n_errors)
-    j = positions(length)
-    worst_error = lengths[length] - 2 * j - 1
+    index = np.repeat(np.arange(n_lengths), n_errors)
+    j = positions(index)
+    worst_error = lengths[index] - 2 * j - 1
     errors_of_aspects = [worst_error] * len(constants)
     cost = _products(constants, errors_of_aspects)
-    discount = 1.0 / (1.0 + np.log2(1.0 + j))
-    sum_of_length = sums(length, cost * discount, len(lengths))
-    return sum_of_length[length_of_query]
+    divisor = 1.0 + np.log2(1.0 + j)
+    discount = 1.0 / divisor
+    sum_of_length = sums(index, cost * discount, n_lengths)
+    return sum_of_length[index_of_query]
 
 
 def _normalise(error: Floats, n_ret: Ints, maximum: Floats) -> Floats:
@@ -115,14 +117,14 @@ def nlre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> 
     """Compute the normalised local rank error (Eq. 4-6, with a factor per aspect)."""
     error_of_hit = _nlre_errors(hits, epsilons, constants)
     error = hits.total(error_of_hit)
-    maximum = _nlre_maxima(hits, constants)
+    maximum = _worst_sums(hits.n_ret, constants)
     return _normalise(error, hits.n_ret, maximum)
 
 
 def nlre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Breakdown:
     """Return NLRE as 1 minus the errors of adjacent documents, at the rank of the lower one."""
     error_of_hit = _nlre_errors(hits, epsilons, constants)
-    maximum = _nlre_maxima(hits, constants)
+    maximum = _worst_sums(hits.n_ret, constants)
     cost = ratio(error_of_hit, maximum[hits.query])
     # The value is 1 - Σ cost; `_breakdown` adds the 1.
     contribution = 0.0 - cost  # unlike -cost, never -0
@@ -131,7 +133,7 @@ def nlre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[f
 
 def _pair_divisors(hits: Hits) -> Floats:
     """Return the divisor log2(1 + i) of the pair (i, i + 1) whose lower document is each hit."""
-    # A hit at rank 1 is in no pair; its divisor, 1, is not used.
+    # A hit at rank 1 is in no pair; its divisor is 1, for an error of 0.
     lower_rank = np.maximum(hits.rank, 2)
     return np.asarray(np.log2(lower_rank), dtype=np.float64)
 
@@ -162,11 +164,6 @@ def _breakdown(hits: Hits, contribution: Floats, swap_cost: Floats, how: str = S
 def _nlre_errors(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
     """Return the discounted error of each hit relative to the document above it."""
     return _products(constants, epsilons) / _pair_divisors(hits)
-
-
-def _nlre_maxima(hits: Hits, constants: Sequence[float]) -> Floats:
-    """Return the maximum NLRE error of a ranking as long as that of each query."""
-    return _worst_sums(hits.n_ret, constants)
 
 
 def ngre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:

@@ -105,13 +105,15 @@ def _ideal_sum(hits: Hits, target: Target) -> Floats:
     """
     # The ideal rankings of all queries, one after the other, with the sum down to each rank.
     ideal_order = descending(target.query, target.gain)
-    counted_gain = np.maximum(target.gain[ideal_order], 1.0)
+    ideal_gain = target.gain[ideal_order]
+    counted_gain = np.maximum(ideal_gain, 1.0)
     sum_to_rank = running_total(counted_gain, target.query)
     # Where the ranking of each query begins: 2 and 3 documents begin at 0 and 2.
     n_judged = np.bincount(target.query, minlength=target.n_queries)
     start = np.cumsum(n_judged) - n_judged
     # The rank of a hit, or the last rank of the ideal ranking if that ends above.
-    ideal_rank = np.minimum(hits.rank, n_judged[hits.query])
+    last_ideal_rank = n_judged[hits.query]
+    ideal_rank = np.minimum(hits.rank, last_ideal_rank)
     n_ranks_below = hits.rank - ideal_rank  # each counts 1
     index = start[hits.query] + ideal_rank - 1
     ideal_sum = sum_to_rank[index] + n_ranks_below
@@ -142,8 +144,8 @@ def expected_search_length(
     query = levels.query
     n_relevant = levels.n_relevant
     # Queries with fewer relevant documents than wanted need all of them.
-    n_needed = np.minimum(wanted, n_positive).astype(np.intp)
-    n_needed_of_query = n_needed[query]
+    n_needed = np.minimum(wanted, n_positive)
+    n_needed_of_query = n_needed.astype(np.intp)[query]
     # The search ends in the level in which the number of relevant documents reaches the needed one.
     relevant_to_level = running_sum(n_relevant, query)
     relevant_before = relevant_to_level - n_relevant

@@ -70,7 +70,8 @@ def _reduced_gains(hits: Hits, gain: Floats, overlap: float) -> Floats:
     for elements in np.split(by_position, ends[:-1]):
         sequences = sequence[elements]
         element = (theme[elements], hit[elements])
-        reduced = _reduce_gain(gain[element], cumulated[sequences], overlap)
+        cumulated_gain = cumulated[sequences]
+        reduced = _reduce_gain(gain[element], cumulated_gain, overlap)
         cumulated[sequences] += reduced
         reduced_gain[element] = reduced
     return reduced_gain

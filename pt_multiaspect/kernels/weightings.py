@@ -134,9 +134,9 @@ def nearest_reversal(
     supports = differences * sign  # (m, n)
     row = np.arange(len(differences))
     receiver = supports.argmin(axis=1)
-    support_of_receiver = supports[row, receiver][:, None]
+    support_of_receiver = supports[row, receiver]
     # By how much the sum decreases per unit of weight that an aspect gives to the receiver.
-    decrease_per_weight = supports - support_of_receiver
+    decrease_per_weight = supports - support_of_receiver[:, None]
     may_give = weights - least
     given = _given_weights(supports, decrease_per_weight, may_give, np.abs(total))
     result = weights - given
@@ -216,7 +216,8 @@ def reversing_weight(
     largest_of_row = largest[:, None]
     # The mean difference of the other aspects; NaN for an aspect that has all weight.
     weight_of_others = 1 - weights
-    sum_of_others = weighted_sum[:, None] - weights * differences  # (m, n)
+    own_part = weights * differences  # (m, n)
+    sum_of_others = weighted_sum[:, None] - own_part
     sum_of_others = remove_rounding_errors(sum_of_others, largest_of_row)
     others = np.full(differences.shape, np.nan)
     np.divide(sum_of_others, weight_of_others, out=others, where=weight_of_others > 0)
@@ -231,7 +232,8 @@ def reversing_weight(
     # On the way to this weight, up or down, the weight may reach a limit first, at which another
     # aspect, or this one, has its least weight. The sign must have reversed there.
     is_raised = result > weights
-    limit = np.where(is_raised, _largest_weights(weights, least), least)
+    largest_weights = _largest_weights(weights, least)
+    limit = np.where(is_raised, largest_weights, least)
     limit_of_others = 1 - limit
     sum_at_limit = limit * differences + limit_of_others * others
     sum_at_limit = remove_rounding_errors(sum_at_limit, largest_of_row)

@@ -217,7 +217,8 @@ class DistanceOrder(TupleOrder):
         for start in range(0, len(parts), block_length):
             block = parts[start : start + block_length]
             sums = np.add.outer(keys, block).ravel()
-            distinct = self._distinct_keys(np.concatenate([distinct, sums]))
+            candidates = np.concatenate([distinct, sums])
+            distinct = self._distinct_keys(candidates)
         return distinct
 
     @cached_property
@@ -332,7 +333,8 @@ class DistanceOrder(TupleOrder):
         keys = self._keys(grades)
         if self._tolerance:
             keys = self._unify_equal_keys(keys)
-        relative_keys = (keys / self._worst_key).astype(np.float64)
+        quotients = keys / self._worst_key  # of any numeric type
+        relative_keys = quotients.astype(np.float64)
         if self._is_chebyshev:
             return relative_keys
         return relative_keys ** (1.0 / self._exponent)
@@ -342,7 +344,8 @@ class DistanceOrder(TupleOrder):
 
         So tuples at the distance of the worst tuple have its key.
         """
-        distinct_keys = np.unique(np.append(keys, self._worst_key))
+        all_keys = np.append(keys, self._worst_key)
+        distinct_keys = np.unique(all_keys)
         # A key without another one just above it is the largest of its equals. The last key has
         # none above it: infinity stands for the next one.
         distance_to_next = np.diff(distinct_keys, append=np.inf)

@@ -179,7 +179,8 @@ class Order(Named, TupleOrder):
         codes = self._tuple_codes(grades)
         by_code = np.argsort(codes)
         self._codes = codes[by_code]
-        self._values = np.array(values, dtype=np.float64)[by_code]
+        weights_as_listed = np.array(values, dtype=np.float64)
+        self._values = weights_as_listed[by_code]
         self._tuples = [tuples[index] for index in by_code]
         if not self.allow_violations:
             self._refuse_negative_weights()
@@ -407,7 +408,8 @@ class Order(Named, TupleOrder):
 
     def above_worst(self, grades: Grades) -> Bools:
         """Return a mask of the tuples in a class above the lowest."""
-        return np.asarray(self.class_index(grades) > 0, dtype=np.bool_)
+        index = self.class_index(grades)
+        return np.asarray(index > 0, dtype=np.bool_)
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -217,13 +217,15 @@ def _compute_distances(function: Distance, name: object, gaps: Floats) -> Floats
     """
     n_tuples = len(gaps)
     # The function gets a copy, because it may change its argument.
-    distances = np.asarray(function(gaps.copy()), dtype=np.float64)
+    distances_of_function = function(gaps.copy())
+    distances = np.asarray(distances_of_function, dtype=np.float64)
     if distances.shape != (n_tuples,):
         raise MultiAspectError(
             f"distance {name!r}: expected one number per tuple, shape ({n_tuples},), got shape "
             f"{distances.shape}"
         )
-    is_valid = np.isfinite(distances) & (distances >= 0)
+    is_negative = distances < 0
+    is_valid = np.isfinite(distances) & ~is_negative
     invalid = np.flatnonzero(~is_valid)
     if len(invalid):
         row = invalid[0]
