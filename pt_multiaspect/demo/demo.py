@@ -28,7 +28,7 @@ def _show(*blocks: Block) -> None:
 def _mark_best(
     corner: str, heads: Iterable[str], rows: Iterable[tuple[str, Sequence[float]]]
 ) -> Table:
-    """Return a table with a mark at the maximum of each row (for all measures here, higher is better).
+    """Return a table with a mark at the maximum of each row; for all measures, higher is better.
 
     Parameters
     ----------
@@ -154,18 +154,20 @@ def _query_of_largest_gain(
     first, second = values
     gains: dict[str, float] = {}
     for qid in collection.topics["qid"]:
-        gains[qid] = second[qid][label] - first[qid][label]
+        value_of_first = first[qid][label]
+        value_of_second = second[qid][label]
+        gains[qid] = value_of_second - value_of_first
     return max(gains, key=lambda qid: gains[qid])
 
 
 def _grades_of_documents(collection: Collection, qid: str) -> dict[str, str]:
     """Return the grades of the judged documents of a query, such as '2/0/2', by docno."""
-    of_query = collection.qrels["qid"] == qid
-    judged = collection.qrels[of_query].drop(columns=["qid", "docno"])
-    docnos = collection.qrels.loc[of_query, "docno"]
+    is_of_query = collection.qrels["qid"] == qid
+    judged = collection.qrels[is_of_query]
+    labels = judged.drop(columns=["qid", "docno"])
     grades = {}
-    for docno, labels in zip(docnos, judged.to_numpy(), strict=True):
-        grades[docno] = "/".join(map(str, labels))
+    for docno, labels_of_document in zip(judged["docno"], labels.to_numpy(), strict=True):
+        grades[docno] = "/".join(map(str, labels_of_document))
     return grades
 
 
@@ -238,8 +240,8 @@ def _show_legend(weight: float) -> None:
         "On: nDCG of one other aspect",
         "CAM, MM: arithmetic and harmonic mean of nDCG over the aspects",
         (
-            "TOMA: nDCG of classes of documents, ordered by their weakest aspect (Chebyshev distance; "
-            "needs no gate)"
+            "TOMA: nDCG of classes of documents, ordered by their weakest aspect "
+            "(Chebyshev distance; needs no gate)"
         ),
         "uRBP: rank-biased precision of documents above the lowest grade on every aspect",
     )

@@ -21,12 +21,11 @@ _VECTORIZER: dict[str, dict[str, Any]] = {
 
 
 def _check_documents(documents: pd.DataFrame, column: str) -> None:
-    """Raise an error for documents without ``docno`` or another column, or with a repeated ``docno``."""
+    """Raise an error if a column is missing, ``docno`` or `column`, or a ``docno`` is repeated."""
     missing = [name for name in ("docno", column) if name not in documents.columns]
     if missing:
-        raise MultiAspectError(
-            f"documents: expected columns docno and {column}, got {choices(documents.columns)}"
-        )
+        got = choices(documents.columns)
+        raise MultiAspectError(f"documents: expected columns docno and {column}, got {got}")
     refuse_repeated(documents["docno"], "docnos", "documents")
 
 
@@ -35,17 +34,19 @@ def _rank(results: pd.DataFrame) -> pd.DataFrame:
     # Queries keep their order; ties of scores are broken by docno, descending.
     query_numbers, _ = pd.factorize(results["qid"])
     numbered = results.assign(_order=query_numbers)
-    ranked = numbered.sort_values(
-        ["_order", "score", "docno"], ascending=[True, False, False], ignore_index=True
-    )
+    keys = ["_order", "score", "docno"]
+    is_ascending = [True, False, False]
+    ranked = numbered.sort_values(keys, ascending=is_ascending, ignore_index=True)
     ranked = ranked.drop(columns="_order")
-    ranks = ranked.groupby("qid", sort=False).cumcount() + pt.model.FIRST_RANK
+    by_query = ranked.groupby("qid", sort=False)
+    ranks = by_query.cumcount() + pt.model.FIRST_RANK
     return ranked.assign(rank=ranks.astype("int64"))
 
 
 def _as_evaluated(scores: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Round scores to 32 bits, as trec_eval does, so that ``rank`` and the evaluation agree on ties."""
-    return np.asarray(scores, dtype=np.float32).astype(np.float64)
+    """Round scores to 32 bits, as trec_eval does: ``rank`` and the evaluation agree on ties."""
+    rounded = np.asarray(scores, dtype=np.float32)
+    return rounded.astype(np.float64)
 
 
 class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no types
@@ -68,7 +69,8 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
     --------
     >>> from pt_multiaspect.datasets import load_health
     >>> from pt_multiaspect.demo import TfidfRetriever
-    >>> TfidfRetriever(load_health().documents, num_results=2).search("measles vaccine")[["docno", "rank"]]
+    >>> retriever = TfidfRetriever(load_health().documents, num_results=2)
+    >>> retriever.search("measles vaccine")[["docno", "rank"]]
       docno  rank
     0   h31     0
     1   h33     1
@@ -78,21 +80,25 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
         self, documents: pd.DataFrame, *, analyzer: Analyzer = "word", num_results: int = 10
     ) -> None:
         _check_documents(documents, "text")
-        choice("analyzer", *_VECTORIZER)(analyzer)
+        check_analyzer = choice("analyzer", *_VECTORIZER)
+        check_analyzer(analyzer)
         self._documents = documents
         self._analyzer = analyzer
         self.num_results = num_results
         # In descending order, so that a stable sort by score breaks ties as the evaluation does.
         docnos = documents["docno"].astype(str)
-        indexed = documents.assign(docno=docnos).sort_values("docno", ascending=False)
+        with_docnos = documents.assign(docno=docnos)
+        indexed = with_docnos.sort_values("docno", ascending=False)
         self._docnos = indexed["docno"].to_numpy(dtype=object)
         texts = indexed["text"].astype(str)
-        self._vectorizer = TfidfVectorizer(sublinear_tf=True, **_VECTORIZER[analyzer])
+        options = _VECTORIZER[analyzer]
+        self._vectorizer = TfidfVectorizer(sublinear_tf=True, **options)
         try:
             self._vectors = self._vectorizer.fit_transform(texts)
         except ValueError as error:
+            n_documents = len(documents)
             raise MultiAspectError(
-                f"documents: no terms to index in {len(documents)} documents: {error}"
+                f"documents: no terms to index in {n_documents} documents: {error}"
             ) from error
 
     @property
@@ -119,22 +125,31 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
         """
         pt.validate.query_frame(inp, extra_columns=["query"], context=self)
         queries = inp.drop(columns=["score", "rank"], errors="ignore")
-        scores = self._scores(queries["query"].astype(str))
-        # Shape (n_queries, num_results): the columns of the best documents, and their scores.
-        best = np.argsort(-scores, axis=1, kind="stable")[:, : self.num_results]
+        texts = queries["query"].astype(str)
+        scores = self._scores(texts)  # (n_queries, n_documents)
+        # The best documents, and their scores, shape (n_queries, num_results).
+        best_first = np.argsort(-scores, axis=1, kind="stable")
+        best = best_first[:, : self.num_results]
         best_scores = np.take_along_axis(scores, best, axis=1)
-        # Documents without a term of the query are not retrieved.
-        query_numbers, ranks = np.nonzero(best_scores > 0)
+
+        # One row per query and document; without a term of the query, documents have the score 0.
+        is_retrieved = best_scores > 0
+        query_numbers, _ = np.nonzero(is_retrieved)
         results = queries.iloc[query_numbers].reset_index(drop=True)
-        docnos = pd.Series(self._docnos[best[query_numbers, ranks]], dtype=object)
-        return _rank(results.assign(docno=docnos, score=best_scores[query_numbers, ranks]))
+        documents = best[is_retrieved]  # row by row, in the order of `query_numbers`
+        docnos = pd.Series(self._docnos[documents], dtype=object)
+        retrieved_scores = best_scores[is_retrieved]
+        unranked = results.assign(docno=docnos, score=retrieved_scores)
+        return _rank(unranked)
 
     def _scores(self, texts: pd.Series[str]) -> np.ndarray:
         """Return the cosine of each query and document, shape (n_queries, n_documents)."""
         # The vectorizer refuses no texts.
         if texts.empty:
-            return np.empty((0, len(self._docnos)))
-        cosines = self._vectorizer.transform(texts) @ self._vectors.T
+            n_documents = len(self._docnos)
+            return np.empty((0, n_documents))
+        query_vectors = self._vectorizer.transform(texts)
+        cosines = query_vectors @ self._vectors.T
         return _as_evaluated(cosines.toarray())
 
     def __repr__(self) -> str:
@@ -147,8 +162,10 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
         # pt.Experiment(plan="tree") runs equal prefixes of pipelines once.
         if not isinstance(other, TfidfRetriever):
             return NotImplemented
-        same_options = (self._analyzer, self.num_results) == (other._analyzer, other.num_results)
-        return same_options and self._documents.equals(other._documents)
+        has_same_analyzer = self._analyzer == other._analyzer
+        has_same_number = self.num_results == other.num_results
+        has_same_options = has_same_analyzer and has_same_number
+        return has_same_options and self._documents.equals(other._documents)
 
     def __hash__(self) -> int:
         # Not a hash of num_results, which GridSearch changes while the transformer is a dictionary
@@ -160,7 +177,8 @@ def _scale_by_query(scores: pd.Series[float], qids: pd.Series[str]) -> pd.Series
     """Return scores scaled to [0, 1] per query; 1 if all scores of a query are equal."""
     by_query = scores.groupby(qids, sort=False)
     lowest = by_query.transform("min")
-    spread = by_query.transform("max") - lowest
+    highest = by_query.transform("max")
+    spread = highest - lowest
     has_spread = spread > 0
     # Any divisor but 0 will do where there is no spread, as the result is replaced.
     divisor = spread.where(has_spread, 1.0)
@@ -171,8 +189,8 @@ def _scale_by_query(scores: pd.Series[float], qids: pd.Series[str]) -> pd.Series
 class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no types
     """Re-rank results by a linear combination of their score and the readability of the documents.
 
-    The new score is (1 − weight) · s + weight · readability, where s is the score scaled to [0, 1]
-    within each query (1 if all scores of the query are equal).
+    The new score is (1 − weight) · s + weight · readability, where s is the score scaled to
+    [0, 1] within each query (1 if all scores of the query are equal).
 
     Parameters
     ----------
@@ -200,7 +218,8 @@ class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier ha
         self._documents = documents
         self.weight = weight
         docnos = documents["docno"].astype(str)
-        self._readability = pd.Series(documents["readability"].to_numpy(dtype=float), index=docnos)
+        readability = documents["readability"].to_numpy(dtype=float)
+        self._readability = pd.Series(readability, index=docnos)
 
     @property
     def weight(self) -> float:
@@ -226,19 +245,31 @@ class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier ha
         """
         pt.validate.result_frame(inp, extra_columns=["score"], context=self)
         docnos = inp["docno"].astype(str)
-        is_known = docnos.isin(self._readability.index)
-        unknown = docnos[~is_known].unique().tolist()
-        if unknown:
-            examples = choices(unknown[:5])
-            raise MultiAspectError(
-                f"inp: expected documents the re-ranker was built with ({len(self._readability)}), "
-                f"got others: {examples} {tally(len(unknown), 'document')}"
-            )
-        scores = _scale_by_query(inp["score"].astype(float), inp["qid"]).to_numpy()
+        self._check_known(docnos)
+        old_scores = inp["score"].astype(float)
+        scaled = _scale_by_query(old_scores, inp["qid"]).to_numpy()
         readability = self._readability.reindex(docnos).to_numpy()
-        mixed = (1.0 - self.weight) * scores + self.weight * readability
+        weighted_scores = (1.0 - self.weight) * scaled
+        new_scores = weighted_scores + self.weight * readability
+        # Scores are rounded to 32 bits, so that ranks and the evaluation agree on ties.
+        rounded = _as_evaluated(new_scores)
         without_ranks = inp.drop(columns="rank", errors="ignore")
-        return _rank(without_ranks.assign(score=_as_evaluated(mixed)))
+        rescored = without_ranks.assign(score=rounded)
+        return _rank(rescored)
+
+    def _check_known(self, docnos: pd.Series[str]) -> None:
+        """Raise an error if the readability of a document is not known."""
+        is_known = docnos.isin(self._readability.index)
+        unknown_docnos = docnos[~is_known]
+        unknown = unknown_docnos.unique().tolist()
+        if unknown:
+            n_known = len(self._readability)
+            examples = choices(unknown[:5])
+            n_unknown = tally(len(unknown), "document")
+            raise MultiAspectError(
+                f"inp: expected documents the re-ranker was built with ({n_known}), "
+                f"got others: {examples} {n_unknown}"
+            )
 
     def __repr__(self) -> str:
         return f"ReadabilityReranker({len(self._documents)} documents, weight={self.weight:g})"
@@ -246,7 +277,8 @@ class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier ha
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ReadabilityReranker):
             return NotImplemented
-        return self.weight == other.weight and self._documents.equals(other._documents)
+        has_same_weight = self.weight == other.weight
+        return has_same_weight and self._documents.equals(other._documents)
 
     def __hash__(self) -> int:
         # Not a hash of the weight, which GridSearch changes while the transformer is a dictionary

@@ -36,7 +36,9 @@ def degree(target: Target) -> Floats:
 
 def recall_bases(target: Target) -> Ints:
     """Return R, the number of relevant documents, per query."""
-    return target.total(degree(target) > 0).astype(np.intp)
+    is_relevant = degree(target) > 0
+    n_relevant = target.total(is_relevant)
+    return n_relevant.astype(np.intp)
 
 
 class RankIntervals(NamedTuple):
@@ -51,9 +53,12 @@ class RankIntervals(NamedTuple):
 
         It is negative for documents above their interval, and 0 within it.
         """
-        distance_above = np.minimum(rank - self.first[documents], 0)
-        distance_below = np.maximum(rank - self.last[documents], 0)
-        return np.asarray(distance_above + distance_below, dtype=np.intp)
+        first = self.first[documents]
+        distance_above = np.minimum(rank - first, 0)
+        last = self.last[documents]
+        distance_below = np.maximum(rank - last, 0)
+        distance = distance_above + distance_below
+        return np.asarray(distance, dtype=np.intp)
 
 
 def ideal_intervals(target: Target) -> RankIntervals:
@@ -76,7 +81,8 @@ def ideal_intervals(target: Target) -> RankIntervals:
     first_of_degree, last_of_degree = _ranks_of_degrees(ideal_query, ideal_degrees)
     is_relevant = ideal_degrees > 0
     first[ideal_ranking] = first_of_degree
-    last[ideal_ranking] = np.where(is_relevant, last_of_degree, _NO_LIMIT)
+    last_or_unlimited = np.where(is_relevant, last_of_degree, _NO_LIMIT)
+    last[ideal_ranking] = last_or_unlimited
     return RankIntervals(first, last)
 
 
@@ -132,7 +138,9 @@ def _not_relevant(rank: Ints, recall_base: Ints) -> Ints:
     It is negative at the ranks down to R, which belong to relevant documents, and 0 below.
     """
     first_ideal_rank = recall_base + 1
-    return np.asarray(np.minimum(rank - first_ideal_rank, 0), dtype=np.intp)
+    distance = rank - first_ideal_rank
+    relative_position = np.minimum(distance, 0)
+    return np.asarray(relative_position, dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,8 +177,9 @@ class Displacement(Additive):
         """
         recall_base = self.recall_base
         # CRP is the sum of relative positions: rank minus first ideal rank. If no document is
-        # harmful, the latter is R + 1 at the ranks 1 to R: -R, …, -1, which sum to -R (R + 1) / 2.
-        without_harmful = -recall_base * (recall_base + 1) / 2
+        # harmful, the latter is R + 1 at ranks 1 to R: -R, …, -1, which sum to -R (R + 1) / 2.
+        doubled_sum = -recall_base * (recall_base + 1)
+        without_harmful = doubled_sum / 2
 
         # The first ideal rank of harmful documents is further down, which makes CRP lower still.
         harmful, rank = _most_harmful_first(self.target)
@@ -190,7 +199,8 @@ class Displacement(Additive):
         """
         relative_position = self._intervals.relative_positions(documents[:, None], ranks)
         is_counted = ranks <= self._depth[query]
-        return np.where(is_counted, relative_position, 0).astype(np.float64)
+        worth = np.where(is_counted, relative_position, 0)
+        return worth.astype(np.float64)
 
     def values(self, hits: Hits) -> Floats:
         """Return CRP, the sum of relative positions down to the last rank that counts, per query.
@@ -207,7 +217,8 @@ class Displacement(Additive):
         is_counted = selected.rank <= last_rank
         counted_difference = np.where(is_counted, difference, 0)
         total_difference = selected.total(counted_difference)
-        return np.asarray(without_degrees + total_difference, dtype=np.float64)
+        values = without_degrees + total_difference
+        return np.asarray(values, dtype=np.float64)
 
     def _values_without_degrees(self) -> Floats:
         """Return CRP of rankings in which no document is relevant or harmful, per query."""
@@ -216,7 +227,8 @@ class Displacement(Additive):
         n = np.minimum(self._depth, self.recall_base)
         sum_of_ranks = n * (n + 1) / 2
         first_ideal_rank = self.recall_base + 1.0
-        return np.asarray(sum_of_ranks - n * first_ideal_rank, dtype=np.float64)
+        values = sum_of_ranks - n * first_ideal_rank
+        return np.asarray(values, dtype=np.float64)
 
     def breakdown(self, hits: Hits) -> Breakdown:
         """Return CRP as a sum over ranks; ranks that the ranking does not fill are combined."""
@@ -254,7 +266,8 @@ def _most_harmful_first(target: Target) -> tuple[Ints, Ints]:
     harmfulness = -degrees[harmful]
     most_harmful_first = descending(target.query[harmful], harmfulness)
     documents = harmful[most_harmful_first]
-    rank = positions(target.query[documents]) + 1
+    query = target.query[documents]
+    rank = positions(query) + 1
     return documents, rank
 
 
@@ -282,7 +295,8 @@ def _balance_below_r(hits: Hits, target: Target, recall_base: Ints, crp_at_r: Fl
     # Below R, CRP changes only at relevant and harmful documents: other ranks need no look. From
     # here on, arrays have one element per such document.
     selected, relative_position = _hits_with_degree(hits, target)
-    is_below_r = selected.rank > recall_base[selected.query]
+    recall_base_of_query = recall_base[selected.query]
+    is_below_r = selected.rank > recall_base_of_query
     query = selected.query[is_below_r]
     rank = selected.rank[is_below_r]
     change_of_crp = relative_position[is_below_r]
@@ -304,7 +318,9 @@ def recovery(hits: Hits, target: Target) -> Floats:
     """Compute R / the balance point, per query; 0 if there is none."""
     recall_base = recall_bases(target)
     balance = balance_point(hits, target)
-    return ratio(recall_base.astype(np.float64), balance.astype(np.float64))
+    numerator = recall_base.astype(np.float64)
+    denominator = balance.astype(np.float64)
+    return ratio(numerator, denominator)
 
 
 class Curve(NamedTuple):
@@ -350,7 +366,8 @@ class _CurveRows(NamedTuple):
     @classmethod
     def of_lengths(cls, length: Ints) -> _CurveRows:
         """Return the rows of curves that have `length` ranks, one number per query."""
-        query = np.repeat(np.arange(len(length)), length)
+        queries = np.arange(len(length))
+        query = np.repeat(queries, length)
         rank = positions(query) + 1
         n_rows_down_to_query = np.cumsum(length)
         first_row = n_rows_down_to_query - length
@@ -367,7 +384,8 @@ class _CurveRows(NamedTuple):
             R of each query.
         """
         # At all other ranks, documents count as not relevant.
-        position = _not_relevant(self.rank, recall_base[self.query])
+        recall_base_of_row = recall_base[self.query]
+        position = _not_relevant(self.rank, recall_base_of_row)
         row = self.find(query, rank)
         position[row] = relative_position
         return running_sum(position, self.query)

@@ -42,11 +42,13 @@ def bootstrap_interval(values: Floats, confidence: float) -> tuple[float, float]
     parts = []
     for n_drawn in range(0, _SAMPLES, samples_at_once):
         n_samples = min(samples_at_once, _SAMPLES - n_drawn)
-        draws = rng.integers(len(values), size=(n_samples, len(values)))
+        shape = (n_samples, len(values))
+        draws = rng.integers(len(values), size=shape)
         samples = sorted_values[draws]
         parts.append(samples.mean(axis=1))
     means = np.concatenate(parts)
-    low, high = percentile_interval(means, confidence, values.mean())
+    mean = values.mean()
+    low, high = percentile_interval(means, confidence, mean)
 
     # Means of equal values may differ from them by rounding.
     lowest = sorted_values[0]
@@ -80,7 +82,9 @@ def percentile_interval(
     is_undefined = np.isnan(samples).all(axis=0)
     # `nanquantile` warns of samples that are all NaN.
     samples_without_warning = np.where(is_undefined, 0.0, samples)
-    quantiles = [(1 - confidence) / 2, (1 + confidence) / 2]
+    lower = (1 - confidence) / 2
+    upper = (1 + confidence) / 2
+    quantiles = [lower, upper]
     low, high = np.nanquantile(samples_without_warning, quantiles, axis=0)
 
     # The minimum and the maximum ignore an estimate that is NaN.
@@ -190,20 +194,24 @@ def power_of_t_test(
     # The statistic t has a noncentral t distribution, with this shift. The test is significant if t
     # is outside the interval ±critical.
     sizes = np.asarray(n_clusters, dtype=np.float64)
-    freedom = np.maximum(freedom_ratio * sizes - 1, 1)
+    freedom_of_size = freedom_ratio * sizes - 1
+    freedom = np.maximum(freedom_of_size, 1)
     critical_of_size = student.isf(alpha / 2, freedom)
     shift_of_effect = effect * np.sqrt(sizes)
     critical, shift = np.broadcast_arrays(critical_of_size, shift_of_effect)
 
     # SciPy's series for this distribution converge for usual numbers only. In place of the others,
     # they get 1, and the result is not used.
-    is_usual = (critical < _LARGEST_CRITICAL) & (shift < 10 * critical)
+    has_usual_critical = critical < _LARGEST_CRITICAL
+    has_usual_shift = shift < 10 * critical
+    is_usual = has_usual_critical & has_usual_shift
     usual_critical = np.where(is_usual, critical, 1.0)
     usual_shift = np.where(is_usual, shift, 1.0)
     usual_power = _noncentral_t_tails(usual_critical, freedom, usual_shift)
     extreme_power = _power_of_extremes(critical, freedom, shift)
     power = np.where(is_usual, usual_power, extreme_power)
-    return np.where(np.isnan(shift), np.nan, power)
+    is_unknown = np.isnan(shift)
+    return np.where(is_unknown, np.nan, power)
 
 
 def _power_of_extremes(critical: Floats, freedom: Floats, shift: Floats) -> Floats:
@@ -234,9 +242,11 @@ def _noncentral_t_tails(critical: Floats, freedom: Floats, shift: Floats) -> Flo
         below = nct.cdf(-critical, freedom, shift)
         above = nct.sf(critical, freedom, shift)
     # SciPy returns NaN in the far tail, where the probability is 0.
-    below = np.where(np.isnan(below), 0.0, below)
+    is_in_far_tail = np.isnan(below)
+    below = np.where(is_in_far_tail, 0.0, below)
     tails = above + below
-    return np.asarray(tails.clip(0, 1), dtype=np.float64)
+    probability = tails.clip(0, 1)
+    return np.asarray(probability, dtype=np.float64)
 
 
 def power_of_double_sampling(
@@ -267,30 +277,39 @@ def power_of_double_sampling(
     ndarray of float, shape (m,)
         In [0, 1], with a standard error of some .002.
     """
-    # The probability is exact given some random statistics; it is averaged over draws of these.
+    # Given some random statistics, the probability is exact; it is averaged over draws of these.
     rng = np.random.default_rng(0)
     noise_of_slope = rng.standard_normal(_SAMPLES)
     labels = _draw_labels(n, n_topics, rng)
     squared_errors = _draw_chi_square(n - 2, rng)
 
-    # The model is H = effect + ρ · L + √(1 − ρ²) · error, where L and errors are standard normal.
+    # The model is H = effect + slope · L + noise · error, where L and errors are standard normal.
     # From here on, rows are effects and columns are draws: (m, _SAMPLES).
     noise = unexplained[:, None]
     slope = np.sqrt(1 - noise**2)  # ρ
-    fitted = slope + noise * noise_of_slope / np.sqrt(labels.squares)  # by least squares
+    # The least-squares slope of n topics has an error, and is limited.
+    root_of_squares = np.sqrt(labels.squares)
+    slope_error = noise * noise_of_slope / root_of_squares
+    fitted = slope + slope_error
     used = fitted.clip(0, highest[:, None])
 
     # The sum of squared residuals is minimal for the fitted slope; another one adds to it.
     squares_of_slopes = (fitted - used) ** 2 * labels.squares
-    squared_residuals = noise**2 * squared_errors + squares_of_slopes
+    squares_of_errors = noise**2 * squared_errors
+    squared_residuals = squares_of_errors + squares_of_slopes
     variance = _variance_of_estimates(squared_residuals, used, labels, n, n_topics)
     half_interval = _half_interval(variance, n - 2, alpha)
 
-    # Given these draws, the estimate is normal: the n errors and the mean of all L still vary.
-    expected_estimate = effects[:, None] + (used - slope) * labels.distance
-    deviation = np.sqrt(noise**2 / n + slope**2 / n_topics)
+    # Given these draws, the estimate has a normal distribution, as the mean of the n errors and the
+    # mean of all L still vary. The interval excludes 0 if the estimate is outside ±half_interval.
+    bias = (used - slope) * labels.distance
+    expected_estimate = effects[:, None] + bias
+    variance_of_errors = noise**2 / n
+    variance_of_mean_label = slope**2 / n_topics
+    deviation = np.sqrt(variance_of_errors + variance_of_mean_label)
     power_of_draw = _probability_outside(half_interval, expected_estimate, deviation)
-    return np.asarray(power_of_draw.mean(axis=1))
+    power = power_of_draw.mean(axis=1)
+    return np.asarray(power)
 
 
 def _half_interval(variance: Floats, freedom: int, alpha: float) -> Floats:
@@ -298,7 +317,8 @@ def _half_interval(variance: Floats, freedom: int, alpha: float) -> Floats:
     from scipy.special import stdtrit
 
     quantile = stdtrit(freedom, 1 - alpha / 2)
-    return np.asarray(quantile * np.sqrt(variance), dtype=np.float64)
+    error = np.sqrt(variance)
+    return np.asarray(quantile * error, dtype=np.float64)
 
 
 def _probability_outside(limit: Floats, mean: Floats, deviation: Floats) -> Floats:
@@ -307,7 +327,8 @@ def _probability_outside(limit: Floats, mean: Floats, deviation: Floats) -> Floa
 
     probability_above = ndtr((mean - limit) / deviation)
     probability_below = ndtr((-mean - limit) / deviation)
-    return np.asarray(probability_above + probability_below, dtype=np.float64)
+    probability = probability_above + probability_below
+    return np.asarray(probability, dtype=np.float64)
 
 
 def _variance_of_estimates(
@@ -329,10 +350,12 @@ def _variance_of_estimates(
     """
     # The textbook variance of a prediction, which grows with the distance from the mean.
     residual_variance = squared_residuals / (n - 2)
-    factor = 1 / n + labels.distance**2 / labels.squares
+    relative_distance = labels.distance**2 / labels.squares
+    factor = 1 / n + relative_distance
     variance_of_regression = residual_variance * factor
     # The mean label of all topics varies, too.
-    variance_of_labels = slope**2 * labels.variance / n_topics
+    explained_variance = slope**2 * labels.variance
+    variance_of_labels = explained_variance / n_topics
     return variance_of_regression + variance_of_labels
 
 
@@ -385,7 +408,9 @@ def detectable_effect(
     from scipy.optimize import brentq
 
     def excess_power(effect: float) -> float:
-        achieved = power_of_t_test(np.array(effect), np.array(n_clusters), alpha, freedom_ratio)
+        effects = np.array(effect)
+        sizes = np.array(n_clusters)
+        achieved = power_of_t_test(effects, sizes, alpha, freedom_ratio)
         return float(achieved) - power
 
     # The root is between 0 and the first effect that suffices.
@@ -430,7 +455,8 @@ def topics_needed(
     # The number for the normal distribution, ((z of alpha + z of power) / effect)², is too low for
     # the t distribution.
     quantile = ndtri(1 - alpha / 2)
-    normal_sizes = ((quantile + ndtri(power)) / known_effects) ** 2
+    quantile_of_power = ndtri(power)
+    normal_sizes = ((quantile + quantile_of_power) / known_effects) ** 2
     start = np.ceil(normal_sizes).clip(min=2)
 
     # For large numbers, it is too low by (z of alpha)² / 2, if each topic is a cluster.
@@ -456,7 +482,8 @@ def _search_sizes(
 
     def suffices(n_clusters: Floats) -> Bools:
         achieved = power_of_t_test(effects, n_clusters, alpha, freedom_ratio)
-        return np.asarray(achieved >= power, dtype=np.bool_)
+        is_enough = achieved >= power
+        return np.asarray(is_enough, dtype=np.bool_)
 
     return _least_sizes(start, suffices)
 
@@ -493,7 +520,8 @@ def _bracket_sizes(start: Floats, suffices: Callable[[Floats], Bools]) -> tuple[
     # Double the numbers that do not suffice, and remember them.
     while is_short.any():
         too_few = np.where(is_short, enough, too_few)
-        enough = np.where(is_short, 2 * enough, enough)
+        doubled = 2 * enough
+        enough = np.where(is_short, doubled, enough)
         is_short = ~suffices(enough)
     return too_few, enough
 

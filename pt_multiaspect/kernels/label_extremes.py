@@ -67,7 +67,9 @@ class AttainableGains:
     @cached_property
     def lowest(self) -> Ints:
         """The lowest level of each document."""
-        return np.asarray(self.allowed.argmax(axis=1), dtype=np.intp)
+        # `argmax` of a mask is the first level that is allowed.
+        lowest = self.allowed.argmax(axis=1)
+        return np.asarray(lowest, dtype=np.intp)
 
     @cached_property
     def highest(self) -> Ints:
@@ -76,7 +78,8 @@ class AttainableGains:
         # `argmax` finds the first level that is allowed, from the last level down.
         allowed_from_last = self.allowed[:, ::-1]
         n_levels_above = allowed_from_last.argmax(axis=1)
-        return np.asarray(last_level - n_levels_above, dtype=np.intp)
+        highest = last_level - n_levels_above
+        return np.asarray(highest, dtype=np.intp)
 
     @cached_property
     def open(self) -> Ints:
@@ -97,7 +100,8 @@ class AttainableGains:
     def lowest_counts(self) -> Ints:
         """The number of documents at or above each positive level if all are at their lowest."""
         reaches_level = self.lowest[:, None] >= self.positive_levels  # (n_documents, n_steps)
-        return np.asarray(reaches_level.sum(axis=0), dtype=np.intp)
+        counts = reaches_level.sum(axis=0)
+        return np.asarray(counts, dtype=np.intp)
 
     @cached_property
     def allowed_below(self) -> Ints:
@@ -105,7 +109,8 @@ class AttainableGains:
         level = np.arange(len(self.levels))
         # Level 0 in place of those that are not allowed does not change the running maximum.
         allowed_level = np.where(self.allowed, level, 0)
-        return np.asarray(np.maximum.accumulate(allowed_level, axis=1), dtype=np.intp)
+        running_maximum = np.maximum.accumulate(allowed_level, axis=1)
+        return np.asarray(running_maximum, dtype=np.intp)
 
     @cached_property
     def allowed_above(self) -> Ints:
@@ -183,13 +188,15 @@ def highest_ratios(weights: Floats, gains: AttainableGains) -> Extremes:
     weighted = _weighted_open_documents(weights, gains)
     n_problems = len(weights)
     # All problems at once could take too much memory.
-    cells_per_problem = (len(weighted) + 1) * len(gains.levels)
+    n_cells_per_level = len(weighted) + 1
+    cells_per_problem = n_cells_per_level * len(gains.levels)
     problems_at_once = max(1, _BATCH // cells_per_problem)
     value = np.zeros(n_problems)
     exact = np.ones(n_problems, dtype=np.bool_)
     for first in range(0, n_problems, problems_at_once):
         batch = slice(first, first + problems_at_once)
-        extremes = _Search(weights[batch], weighted, gains).run()
+        search = _Search(weights[batch], weighted, gains)
+        extremes = search.run()
         value[batch] = extremes.value
         exact[batch] = extremes.exact
     return Extremes(value, exact)
@@ -206,7 +213,8 @@ def _weighted_open_documents(weights: Floats, gains: AttainableGains) -> Ints:
     open_documents = gains.open[has_column]
     open_weights = weights[:, open_documents]
     is_weighted = (open_weights != 0).any(axis=0)
-    return np.asarray(open_documents[is_weighted], dtype=np.intp)
+    documents = open_documents[is_weighted]
+    return np.asarray(documents, dtype=np.intp)
 
 
 def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[float, float]:
@@ -341,7 +349,8 @@ def _choices_by_step(weights: Floats, gains: AttainableGains) -> list[_Choices]:
 
 def _sums_of_first(values: Floats) -> Floats:
     """Return the sums of the first 0, 1, …, n of n values, shape (n + 1,)."""
-    return np.append(0.0, np.cumsum(values))
+    cumulated = np.cumsum(values)
+    return np.append(0.0, cumulated)
 
 
 def _steps_of_open_documents(gains: AttainableGains) -> slice:
@@ -357,10 +366,10 @@ def _steps_of_open_documents(gains: AttainableGains) -> slice:
 
 
 def _added_discounts(gains: AttainableGains, free: slice, n_documents: int) -> Floats:
-    """Return by how much 0, 1, … documents that rise by a step increase the ideal, over the step.
+    """Return the sums of the ideal discounts of 0, 1, … documents that rise by a step.
 
-    It is the sum of their discounts in the ideal ranking. `free` are the steps by which they can
-    rise; `gains.cumulated` has the sum of the first 0, 1, … discounts. The shape is
+    Times the step, they are what these documents add to the ideal. `free` are the steps by which
+    they can rise; `gains.cumulated` has the sum of the first 0, 1, … discounts. The shape is
     (n_documents + 1, n_free_steps).
     """
     # Some documents are at or above the level of a step anyway and have the first ranks. The rising
@@ -420,7 +429,10 @@ class _Nodes(NamedTuple):
 
     def take(self, index: slice | Bools) -> _Nodes:
         """Return some of the nodes."""
-        return _Nodes(self.problem[index], self.low[index], self.high[index])
+        problem = self.problem[index]
+        low = self.low[index]
+        high = self.high[index]
+        return _Nodes(problem, low, high)
 
 
 def _join_nodes(parts: Sequence[_Nodes]) -> _Nodes:
@@ -439,7 +451,9 @@ class _WeightedDocuments(NamedTuple):
 
     def columns(self, columns: slice) -> _WeightedDocuments:
         """Return some of the documents of each problem."""
-        return _WeightedDocuments(self.documents[:, columns], self.weights[:, columns])
+        documents = self.documents[:, columns]
+        weights = self.weights[:, columns]
+        return _WeightedDocuments(documents, weights)
 
 
 def _sort_by_weight(documents: Ints, weights: Floats) -> _WeightedDocuments:
@@ -476,14 +490,16 @@ class _Search:
         self.weights = weights
         self.weighted = weighted
         self.gains = gains
-        self.exact = np.ones(len(weights), dtype=np.bool_)
+        n_problems = len(weights)
+        self.exact = np.ones(n_problems, dtype=np.bool_)
         #: The number of nodes that each problem has been divided into, by branch and bound.
-        self._n_nodes = np.zeros(len(weights), dtype=np.intp)
+        self._n_nodes = np.zeros(n_problems, dtype=np.intp)
 
         # Heavy documents have a positive weight, light ones a negative weight. As rows of an array
         # have the same length, the number of both is that of the problem with most of them: in the
         # other problems, documents with the next weights are included.
-        by_weight = _sort_by_weight(weighted, weights[:, weighted])
+        weights_of_weighted = weights[:, weighted]
+        by_weight = _sort_by_weight(weighted, weights_of_weighted)
         n_heavy = _maximum_count(by_weight.weights > 0)
         n_light = _maximum_count(by_weight.weights < 0)
         # The heaviest are in the first columns, the light ones in the last.
@@ -499,7 +515,9 @@ class _Search:
     def rise(self) -> Floats:
         """The highest gain of each document minus its lowest gain, shape (n_documents,)."""
         gains = self.gains
-        return gains.levels[gains.highest] - gains.levels[gains.lowest]
+        highest_gain = gains.levels[gains.highest]
+        lowest_gain = gains.levels[gains.lowest]
+        return highest_gain - lowest_gain
 
     @cached_property
     def lowest_gain(self) -> Floats:
@@ -515,12 +533,15 @@ class _Search:
     @cached_property
     def lowest_sum(self) -> Floats:
         """The numerator of each problem if all documents are at their lowest level."""
-        return np.asarray(self.weights @ self.lowest_gain, dtype=np.float64)
+        lowest_sum = self.weights @ self.lowest_gain
+        return np.asarray(lowest_sum, dtype=np.float64)
 
     @cached_property
     def absolute_lowest_sum(self) -> Floats:
         """The sum of the absolute terms of `lowest_sum`."""
-        return np.asarray(np.abs(self.weights) @ self.lowest_gain, dtype=np.float64)
+        absolute_weights = np.abs(self.weights)
+        absolute_sum = absolute_weights @ self.lowest_gain
+        return np.asarray(absolute_sum, dtype=np.float64)
 
     @cached_property
     def other_counts(self) -> Ints:
@@ -544,7 +565,8 @@ class _Search:
         self._maximise_other_ratios()
         self._bound_inexact_ratios()
         # Adding 0 makes negative zeros positive.
-        return Extremes(self.best + 0.0, self.exact)
+        value = self.best + 0.0
+        return Extremes(value, self.exact)
 
     def _try_ends(self) -> None:
         """Set the best ratios to the highest with documents at their lowest or highest level only.
@@ -584,8 +606,10 @@ class _Search:
 
         rise = self.rise[self.not_light.documents]
         weighted_rise = self.not_light.weights * rise
-        start = self.lowest_sum + weighted_rise.sum(axis=1)
-        return self._ratios_of_rising(self.light, start, start_counts[:, None])
+        sum_of_rises = weighted_rise.sum(axis=1)
+        start = self.lowest_sum + sum_of_rises
+        counts_of_problem = start_counts[:, None]
+        return self._ratios_of_rising(self.light, start, counts_of_problem)
 
     def _ratios_of_rising(
         self, candidates: _WeightedDocuments, start: Floats, start_counts: Ints
@@ -610,7 +634,8 @@ class _Search:
         rise = self.rise[candidates.documents]
         weighted_rise = candidates.weights * rise
         numerator = np.repeat(start[:, None], n + 1, axis=1)
-        numerator[:, 1:] += np.cumsum(weighted_rise, axis=1)
+        sums_of_rises = np.cumsum(weighted_rise, axis=1)
+        numerator[:, 1:] += sums_of_rises
 
         n_reaching = self._numbers_reaching(candidates.documents)
         counts = start_counts + n_reaching
@@ -626,7 +651,8 @@ class _Search:
         reaches_level = self.gains.is_between_ends[documents]  # (n_problems, n, n_steps)
         n_problems, n, n_steps = reaches_level.shape
         # Entry 0 remains 0: no document rises.
-        n_reaching = np.zeros((n_problems, n + 1, n_steps), dtype=np.intp)
+        shape = (n_problems, n + 1, n_steps)
+        n_reaching = np.zeros(shape, dtype=np.intp)
         np.cumsum(reaches_level, axis=1, out=n_reaching[:, 1:])
         return n_reaching
 
@@ -675,30 +701,32 @@ class _Search:
         """Return the gains that maximise Σ weight · gain - ratio · ideal, for a negative ratio.
 
         The sum is convex, so that each document has its lowest or its highest gain. The ideal is
-        the maximum of Σ discount · gain over all orders of the documents. So documents are assigned
-        to ranks of the ideal ranking, and each has the gain that is worth more at its rank.
+        the maximum of Σ discount · gain over all orders of the documents. So documents are
+        assigned to ranks of the ideal ranking, and each has the gain that is worth more there.
         """
         gains = self.gains
-        highest = gains.levels[gains.highest]
-        # A gain without a negative weight can only increase the sum: such documents are highest.
-        lowest = np.where(weight >= 0, highest, gains.levels[gains.lowest])
+        high_gain = gains.levels[gains.highest]
+        lowest_gain = gains.levels[gains.lowest]
+        # A gain without a negative weight can only increase the sum: there is no lower choice.
+        low_gain = np.where(weight >= 0, high_gain, lowest_gain)
 
         # Rank 0, without a discount, stands for all ranks below those with a discount.
         positive_discounts = gains.discounts[gains.discounts > 0]
         rank_discounts = np.append(0.0, positive_discounts)
 
         # At a rank, a gain is multiplied by the weight, and by - ratio · discount in the ideal.
-        factor = weight[:, None] - negative_ratio * rank_discounts  # (n_documents, n_ranks + 1)
-        worth_if_lowest = factor * lowest[:, None]
-        worth_if_highest = factor * highest[:, None]
-        worth = np.maximum(worth_if_lowest, worth_if_highest)
+        cost = negative_ratio * rank_discounts
+        factor = weight[:, None] - cost  # (n_documents, n_ranks + 1)
+        worth_if_low = factor * low_gain[:, None]
+        worth_if_high = factor * high_gain[:, None]
+        worth = np.maximum(worth_if_low, worth_if_high)
 
         rank = _assign_ranks(worth)
         document = np.arange(len(weight))
-        own_worth_if_lowest = worth_if_lowest[document, rank]
-        own_worth_if_highest = worth_if_highest[document, rank]
-        is_highest = own_worth_if_highest > own_worth_if_lowest
-        return np.where(is_highest, highest, lowest)
+        own_worth_if_low = worth_if_low[document, rank]
+        own_worth_if_high = worth_if_high[document, rank]
+        is_high = own_worth_if_high > own_worth_if_low
+        return np.where(is_high, high_gain, low_gain)
 
     def _maximise_other_ratios(self) -> None:
         """Maximise the ratios that are at least 0."""
@@ -725,8 +753,11 @@ class _Search:
         high = gains.highest[any_document]
         # All documents must have all levels from the lowest to the highest of this one.
         level = np.arange(len(gains.levels))
-        is_between_ends = (level >= low) & (level <= high)
-        has_these_levels = gains.allowed[self.weighted] == is_between_ends
+        is_from_low = level >= low
+        is_to_high = level <= high
+        is_between_ends = is_from_low & is_to_high
+        allowed = gains.allowed[self.weighted]  # (n_weighted, n_levels)
+        has_these_levels = allowed == is_between_ends
         if not has_these_levels.all():
             return None
         return slice(low, high)
@@ -743,7 +774,8 @@ class _Search:
         # the ideal, shape (n_heavy + 1, n_steps), and to the numerator, shape (n, n_heavy + 1).
         discount_sums = _added_discounts(self.gains, free, n_heavy)
         no_weight = np.zeros((len(problem), 1))
-        cumulated_weights = np.cumsum(self.heavy.weights[problem], axis=1)
+        weights = self.heavy.weights[problem]
+        cumulated_weights = np.cumsum(weights, axis=1)
         weight_sums = np.append(no_weight, cumulated_weights, axis=1)
 
         # Problems whose ratio does not rise any more are solved, and left out.
@@ -779,9 +811,11 @@ class _Search:
         step_index = np.arange(len(steps))
         rising_discounts = discount_sums[n_rising, step_index]
 
-        numerator = self.lowest_sum[problem] + rising_weights @ steps
+        added_to_numerator = rising_weights @ steps
+        numerator = self.lowest_sum[problem] + added_to_numerator
+        added_to_ideal = rising_discounts @ steps
         lowest_ideal = self.gains.ideal(self.gains.lowest_counts)
-        ideal = lowest_ideal + rising_discounts @ steps
+        ideal = lowest_ideal + added_to_ideal
         return ratio(numerator, ideal)
 
     def _best_numbers_rising(
@@ -793,8 +827,8 @@ class _Search:
         `_dinkelbach_step`.
         """
         best_ratio = self.best[problem]
-        # What 0, 1, … rising documents add to the difference, divided by the step: the sum of their
-        # weights minus the best ratio times the sum of their discounts.
+        # What 0, 1, … rising documents add to the difference, divided by the step: the sum of
+        # their weights minus the best ratio times the sum of their discounts.
         added_cost = best_ratio[:, None, None] * discount_sums
         added = weight_sums[:, :, None] - added_cost  # (n, n_heavy + 1, n_steps)
 
@@ -802,20 +836,25 @@ class _Search:
         # document, and the cost at the first discount.
         heaviest_weight = self.heavy.weights[problem, 0]
         largest_cost = best_ratio * self.gains.discounts[0]
-        tolerance = _TIE * np.maximum(heaviest_weight, largest_cost)
+        largest_term = np.maximum(heaviest_weight, largest_cost)
+        tolerance = _TIE * largest_term
         # Of the numbers that add the maximum, take the lowest: `argmax` is the first True.
         most_added = added.max(axis=1)  # (n, n_steps)
         enough = most_added - tolerance[:, None]
         adds_enough = added >= enough[:, None]
-        return np.asarray(adds_enough.argmax(axis=1), dtype=np.intp)
+        fewest = adds_enough.argmax(axis=1)
+        return np.asarray(fewest, dtype=np.intp)
 
     def _bound_inexact_ratios(self) -> None:
         """Replace ratios whose maximum was not found by a bound, the maximum without gaps."""
         inexact = np.flatnonzero(~self.exact)
         if len(inexact) == 0:
             return
-        bound = highest_ratios(self.weights[inexact], self.gains.without_gaps())
-        self.best[inexact] = np.maximum(bound.value, self.best[inexact])
+        gains_without_gaps = self.gains.without_gaps()
+        bound = highest_ratios(self.weights[inexact], gains_without_gaps)
+        # A ratio that was found is attained: rounding must not make the bound lower.
+        best_so_far = self.best[inexact]
+        self.best[inexact] = np.maximum(bound.value, best_so_far)
 
     def _branch(self, problem: Ints) -> None:
         """Maximise ratios of at least 0, in branches on the documents whose gains have gaps.
@@ -834,8 +873,10 @@ class _Search:
         nodes_at_once = max(1, _BATCH // cells_per_node)
         # Nodes are worked off from the front, and those that follow from them come next.
         while len(nodes.problem):
-            batch = nodes.take(slice(nodes_at_once))
-            later = nodes.take(slice(nodes_at_once, None))
+            first_nodes = slice(nodes_at_once)
+            later_nodes = slice(nodes_at_once, None)
+            batch = nodes.take(first_nodes)
+            later = nodes.take(later_nodes)
             # `self.exact` is False for problems with too many nodes: their nodes are dropped.
             is_continued = self.exact[batch.problem]
             continued = batch.take(is_continued)
@@ -850,18 +891,22 @@ class _Search:
         level, has_excess = self._relax(nodes)
         documents = self.heavy.documents[nodes.problem]
         is_allowed = self.gains.allowed[documents, level]  # (n_nodes, n_heavy)
-        is_attainable = np.asarray(is_allowed.all(axis=1), dtype=np.bool_)
+        all_are_allowed = is_allowed.all(axis=1)
+        is_attainable = np.asarray(all_are_allowed, dtype=np.bool_)
         earlier_best = self.best[nodes.problem]
         self._try_levels(nodes.problem, level, is_attainable)
 
         # With a higher ratio, other levels of the same node can be the best: it is tried again.
-        is_improved = self.best[nodes.problem] > earlier_best
+        new_best = self.best[nodes.problem]
+        is_improved = new_best > earlier_best
         repeated = nodes.take(is_attainable & is_improved)
 
         # Nodes with a level in a gap are split, unless they have no ratio above the best one.
         is_split = ~is_attainable & has_excess
         split_nodes = nodes.take(is_split)
-        below, above = self._split(split_nodes, level[is_split], is_allowed[is_split])
+        split_level = level[is_split]
+        split_is_allowed = is_allowed[is_split]
+        below, above = self._split(split_nodes, split_level, split_is_allowed)
         self._count_nodes(split_nodes.problem)
         return _join_nodes([repeated, below, above])
 
@@ -901,9 +946,9 @@ class _Search:
 
         `problem` has the shape (n_nodes,), `level` the shape (n_nodes, n_heavy).
         """
-        values = self._values(problem, level)
+        ratios = self._ratios_at(problem, level)
         # Several nodes can be of the same problem: `maximum.at` takes the best of them.
-        np.maximum.at(self.best, problem, values)
+        np.maximum.at(self.best, problem, ratios)
 
     def _split(self, nodes: _Nodes, level: Ints, is_allowed: Bools) -> tuple[_Nodes, _Nodes]:
         """Split each node at the gap around the level of its first document that is not allowed.
@@ -925,31 +970,37 @@ class _Search:
         node = np.arange(len(nodes.problem))
         # `argmin` of a mask is the first column where it is False.
         column = is_allowed.argmin(axis=1)
-        document = self.heavy.documents[nodes.problem, column]
+        heavy_documents = self.heavy.documents
+        document = heavy_documents[nodes.problem, column]
         level_in_gap = level[node, column]
 
         # Below the gap, the highest level is the last one allowed before the gap.
         high = nodes.high.copy()
-        high[node, column] = self.gains.allowed_below[document, level_in_gap]
+        allowed_below = self.gains.allowed_below[document, level_in_gap]
+        high[node, column] = allowed_below
         nodes_below_gap = nodes._replace(high=high)
         # Above it, the lowest level is the first one allowed after the gap.
         low = nodes.low.copy()
-        low[node, column] = self.gains.allowed_above[document, level_in_gap]
+        allowed_above = self.gains.allowed_above[document, level_in_gap]
+        low[node, column] = allowed_above
         nodes_above_gap = nodes._replace(low=low)
         return nodes_below_gap, nodes_above_gap
 
-    def _values(self, problem: Ints, level: Ints) -> Floats:
-        """Return the ratios if the heavy documents have these levels, others their lowest.
+    def _ratios_at(self, problem: Ints, level: Ints) -> Floats:
+        """Return the ratios Σ weight · gain / ideal at these levels of the heavy documents.
 
+        Heavy documents have the highest weights of a problem; all others are at their lowest level.
         `problem` has the shape (n,), `level` the shape (n, n_heavy).
         """
         gains = self.gains
         documents = self.heavy.documents[problem]
         lowest_level = gains.lowest[documents]
-        rise = gains.levels[level] - gains.levels[lowest_level]
+        lowest_gain = gains.levels[lowest_level]
+        rise = gains.levels[level] - lowest_gain
         weighted_rise = self.heavy.weights[problem] * rise
         # `lowest_sum` is the numerator with all documents at their lowest level.
-        numerator = self.lowest_sum[problem] + weighted_rise.sum(axis=1)
+        sum_of_rises = weighted_rise.sum(axis=1)
+        numerator = self.lowest_sum[problem] + sum_of_rises
         counts = self._counts(problem, level)
         ideal = gains.ideal(counts)
         return ratio(numerator, ideal)
@@ -960,7 +1011,8 @@ class _Search:
         The heavy documents of the n problems are at `level`, shape (n, n_heavy), and the others at
         their lowest level; `self.other_counts` are the numbers of the latter.
         """
-        reaches_level = level[:, :, None] >= self.gains.positive_levels  # (n, n_heavy, n_steps)
+        positive_levels = self.gains.positive_levels
+        reaches_level = level[:, :, None] >= positive_levels  # (n, n_heavy, n_steps)
         heavy_counts = reaches_level.sum(axis=1)
         counts = self.other_counts[problem] + heavy_counts
         return np.asarray(counts, dtype=np.intp)
@@ -1022,7 +1074,8 @@ class _Search:
         discount_sums = self._discounts_of_next(counts_at_low, n_rising)
         best_ratio = self.best[problem]
         ideal_cost = best_ratio[:, None, None] * discount_sums
-        return np.asarray(weight_sums - ideal_cost, dtype=np.float64)
+        added = weight_sums - ideal_cost
+        return np.asarray(added, dtype=np.float64)
 
     def _discounts_of_next(self, n_above: Ints, n_next: Ints) -> Floats:
         """Return the sum of the `n_next` ideal discounts that follow the first `n_above` ones.
@@ -1062,11 +1115,13 @@ class _Search:
 
         # Documents reach a level only if they reach the levels below it. In a row of positive
         # levels, all down to the first False are lost: [1, 0, 1] -> [1, 0, 0].
-        is_at_or_below_low = self.gains.positive_levels <= nodes.low[:, :, None]
+        positive_levels = self.gains.positive_levels
+        is_at_or_below_low = positive_levels <= nodes.low[:, :, None]
         can_reach = rises | is_at_or_below_low  # (n_nodes, n_heavy, n_steps)
         is_reached = np.logical_and.accumulate(can_reach, axis=2)
         # The number of positive levels reached is the index of the highest one.
-        return np.asarray(is_reached.sum(axis=2), dtype=np.intp)
+        level = is_reached.sum(axis=2)
+        return np.asarray(level, dtype=np.intp)
 
     def _is_chosen(self, problem: Ints, added: Floats, most_added: Floats) -> Bools:
         """Return whether each document is among the fewest that add the maximum at each step.
@@ -1098,7 +1153,8 @@ class _Search:
         largest_discount = self.gains.discounts[0]
         largest_cost = self.best[problem] * largest_discount
         largest_term = np.maximum(largest_weight, largest_cost)
-        return np.asarray(_TIE * largest_term, dtype=np.float64)
+        rounding_error = _TIE * largest_term
+        return np.asarray(rounding_error, dtype=np.float64)
 
     def _has_excess(self, nodes: _Nodes, counts_at_low: Ints, most_added: Floats) -> Bools:
         """Return whether the maximum of numerator - best ratio · ideal is above 0.
@@ -1118,15 +1174,22 @@ class _Search:
         problem = nodes.problem
         weight = self.heavy.weights[problem]
         # `lowest_sum` has the documents at their own lowest levels, which may be below the node's.
-        lowest = gains.lowest[self.heavy.documents[problem]]
-        rise_to_low = gains.levels[nodes.low] - gains.levels[lowest]
+        documents = self.heavy.documents[problem]
+        lowest_level = gains.lowest[documents]
+        lowest_gain = gains.levels[lowest_level]
+        low_gain = gains.levels[nodes.low]
+        rise_to_low = low_gain - lowest_gain
         sum_of_rises = (weight * rise_to_low).sum(axis=1)
-        numerator_with_added = self.lowest_sum[problem] + sum_of_rises + most_added @ gains.steps
-        ideal_cost = self.best[problem] * gains.ideal(counts_at_low)
-        excess = numerator_with_added - ideal_cost
+        sum_at_low = self.lowest_sum[problem] + sum_of_rises
+        added_by_rising = most_added @ gains.steps
+        numerator = sum_at_low + added_by_rising
+        ideal_at_low = gains.ideal(counts_at_low)
+        ideal_cost = self.best[problem] * ideal_at_low
+        excess = numerator - ideal_cost
 
         rounding_error = self._rounding_of_excess(nodes, ideal_cost)
-        return np.asarray(excess > rounding_error, dtype=np.bool_)
+        has_excess = excess > rounding_error
+        return np.asarray(has_excess, dtype=np.bool_)
 
     def _rounding_of_excess(self, nodes: _Nodes, ideal_cost: Floats) -> Floats:
         """Return a bound of the rounding error of numerator - `ideal_cost`, shape (n_nodes,).
@@ -1140,7 +1203,8 @@ class _Search:
         absolute_highest_sum = absolute_terms.sum(axis=1)
         absolute_lowest_sum = self.absolute_lowest_sum[nodes.problem]
         absolute_sum = absolute_lowest_sum + absolute_highest_sum + ideal_cost
-        return np.asarray(_ROUNDING * absolute_sum, dtype=np.float64)
+        rounding_error = _ROUNDING * absolute_sum
+        return np.asarray(rounding_error, dtype=np.float64)
 
 
 def _maximum_count(mask: Bools) -> int:
@@ -1163,7 +1227,8 @@ def _assign_ranks(worth: Floats) -> Ints:
     from scipy.optimize import linear_sum_assignment
 
     # Documents that are assigned to no other rank stay at rank 0.
-    worth_above_rank_0 = worth[:, 1:] - worth[:, :1]
+    worth_at_rank_0 = worth[:, :1]
+    worth_above_rank_0 = worth[:, 1:] - worth_at_rank_0
     assigned, column = linear_sum_assignment(worth_above_rank_0, maximize=True)
     rank = np.zeros(len(worth), dtype=np.intp)
     rank[assigned] = column + 1  # column 0 is rank 1

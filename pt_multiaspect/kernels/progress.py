@@ -157,12 +157,14 @@ class LinearProgress(ConvexProgress):
         discounted_ranks = np.flatnonzero(discount > 0) + 1
         self.depth = int(discounted_ranks.max(initial=0))
         #: The sums of the first 0, 1, … discounts.
-        self._discount_sums = np.append(0.0, np.cumsum(discount))
+        cumulated = np.cumsum(discount)
+        self._discount_sums = np.append(0.0, cumulated)
         self._distinct_gains, self._has_gain = _distinct_gains(gain)
 
     def level(self, counts: NDArray[np.number]) -> Floats:
         """Return the sum of the gains."""
-        return np.asarray(counts @ self._gain, dtype=np.float64)
+        total_gain = counts @ self._gain
+        return np.asarray(total_gain, dtype=np.float64)
 
     def step(self, rank: int, counts: Counts) -> Floats:
         """Return gain times discount of a document of each type."""
@@ -180,13 +182,14 @@ class LinearProgress(ConvexProgress):
         remaining = self._totals - counts  # (n_states, n_types)
         n_with_gain = remaining @ self._has_gain  # (n_states, n_gains)
         # The documents of each gain follow those of higher gains: they are at adjacent ranks.
-        n_with_gain_or_higher = np.cumsum(n_with_gain, axis=1).astype(np.intp)
-        last_rank = rank + n_with_gain_or_higher
+        n_with_gain_or_higher = np.cumsum(n_with_gain, axis=1)
+        last_rank = rank + n_with_gain_or_higher.astype(np.intp)
 
         # The discounts at these ranks are the sum down to the last one, minus the sum down to that
         # of the next higher gain, which is `rank` for the highest gain.
         sum_to_last_rank = self._discount_sums[last_rank]
-        sum_to_rank = np.full((len(counts), 1), self._discount_sums[rank])
+        n_states = len(counts)
+        sum_to_rank = np.full((n_states, 1), self._discount_sums[rank])
         sums_of_higher_gains = sum_to_last_rank[:, :-1]
         sum_before_first = np.concatenate([sum_to_rank, sums_of_higher_gains], axis=1)
         discounts_of_gain = sum_to_last_rank - sum_before_first
@@ -266,10 +269,12 @@ class APProgress(BinaryProgress, ConvexProgress):
         ranks = np.arange(1, n_documents + 1)
         reciprocals = 1.0 / ranks
         # Ranks below the cutoff count for nothing, nor does what follows the last rank.
-        counted_reciprocals = np.where(ranks <= self.depth, reciprocals, 0.0)
+        is_counted = ranks <= self.depth
+        counted_reciprocals = np.where(is_counted, reciprocals, 0.0)
         self.factor = np.append(counted_reciprocals, 0.0)
         # The sums of the first 0, 1, … reciprocals of ranks.
-        self._harmonic_numbers = np.append(0.0, np.cumsum(reciprocals))
+        sums = np.cumsum(reciprocals)
+        self._harmonic_numbers = np.append(0.0, sums)
 
     def level(self, counts: NDArray[np.number]) -> Floats:
         """Return F (F + 1) / 2R for F positive documents of R, the sum of 1, 2, …, F over R."""
@@ -280,7 +285,8 @@ class APProgress(BinaryProgress, ConvexProgress):
 
     def _next_gain(self, rank: int, n_found: Ints) -> Floats:
         """Return the precision at a positive document / number of positive documents."""
-        gain = (n_found + 1) / (rank * self._norm)
+        precision_times_rank = n_found + 1
+        gain = precision_times_rank / (rank * self._norm)
         return np.asarray(gain, dtype=np.float64)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
@@ -304,14 +310,17 @@ class APProgress(BinaryProgress, ConvexProgress):
         sum_of_reciprocals = sum_to_last_rank - sum_to_rank
         n_missing = n_found - rank
         sum_of_precisions = n_following + n_missing * sum_of_reciprocals
-        return np.asarray(sum_of_precisions / self._norm, dtype=np.float64)
+        gain = sum_of_precisions / self._norm
+        return np.asarray(gain, dtype=np.float64)
 
 
 class RRProgress(BinaryProgress):
     """Progress of the reciprocal rank."""
 
     def _next_gain(self, rank: int, n_found: Ints) -> Floats:
-        return np.asarray((n_found == 0) / rank, dtype=np.float64)
+        is_first = n_found == 0
+        gain = is_first / rank
+        return np.asarray(gain, dtype=np.float64)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain if a positive document is at the rank after `rank`.
@@ -365,7 +374,8 @@ class CascadeProgress(Progress):
             return np.zeros(counts.shape)
         reaches_rank = self._chance_to_stay(counts)
         discount = self._discount[rank - 1]  # ranks are counted from 1
-        return np.outer(reaches_rank * discount, self._stop)
+        discounted = reaches_rank * discount
+        return np.outer(discounted, self._stop)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain if every user who will still stop does so at the next rank.
@@ -389,4 +399,5 @@ class CascadeProgress(Progress):
         On long scales, it can be exactly 0.
         """
         stays = (1.0 - self._stop) ** counts  # (n_states, n_types)
-        return np.asarray(np.prod(stays, axis=1), dtype=np.float64)
+        stays_at_all = np.prod(stays, axis=1)
+        return np.asarray(stays_at_all, dtype=np.float64)

@@ -145,7 +145,8 @@ def _order_by_sorting(query: Ints, keys: NDArray[np.uint32]) -> _OrderByScore:
     `query` is the query of each row, `keys` increase as scores decrease.
     """
     # One sort by two keys: the query in the upper 32 bits of a number, the score in the lower ones.
-    upper = query.astype(np.uint64) << np.uint64(32)
+    lower_bits = np.uint64(32)
+    upper = query.astype(np.uint64) << lower_bits
     query_and_score = upper | keys
     order = np.argsort(query_and_score)
     position = inverse_permutation(order)

@@ -35,7 +35,7 @@ def _slot_bits(query: Ints) -> NDArray[np.int32]:
     """
     n_rows = np.bincount(query)
     min_slots = _SLOTS_PER_KEY * n_rows
-    # `frexp` returns the least power of 2 above a number: for at least 8 slots, that above 7 is 2³.
+    # `frexp` returns the least power of 2 above a number: for at least 8 slots, that above 7, 3.
     _, n_bits = np.frexp(min_slots - 1)
     return n_bits
 
@@ -89,7 +89,7 @@ class PairTable:
             keys = self._keys[rows]
             slots = self._slots(query, keys, step)
             has_no_slot = self._take_empty_slots(rows, slots)
-            if step == 0:
+            if step == 0:  # these are the slots of their keys
                 taken_slots = slots[has_no_slot]
                 self._has_moved_rows[taken_slots] = True
             rows = rows[has_no_slot]
@@ -140,7 +140,8 @@ class PairTable:
         undecided = [np.zeros(0, dtype=np.intp)]  # an array per block, and one if there is no block
         for begin in range(0, n_pairs, _BLOCK):
             block = slice(begin, begin + _BLOCK)
-            search.keys[block] = pair_keys(query[block], docnos.take(block))
+            docnos_of_block = docnos.take(block)
+            search.keys[block] = pair_keys(query[block], docnos_of_block)
             undecided_of_block = self._search_slots_of_keys(search, block)
             undecided.append(undecided_of_block)
         self._search_later_slots(search, np.concatenate(undecided))
@@ -154,13 +155,16 @@ class PairTable:
         ndarray of int
             The pairs that were not found, but may be in a later slot.
         """
-        slot_of_key = self._slots(search.query[block], search.keys[block], step=0)
+        query = search.query[block]
+        keys = search.keys[block]
+        slot_of_key = self._slots(query, keys, step=0)
         # A pair whose slot is empty is not in the table.
         is_occupied = self._row_at[slot_of_key] >= 0
         occupied = np.flatnonzero(is_occupied)  # positions within the block
         slots = slot_of_key[occupied]
         pairs: Ints = block.start + occupied  # positions among all pairs
-        is_other_pair = self._match_rows(search, pairs, self._row_at[slots])
+        table_rows = self._row_at[slots]
+        is_other_pair = self._match_rows(search, pairs, table_rows)
         # Another pair has the slot: this one is in the table only if it was moved to a later one.
         may_be_later = self._has_moved_rows[slots]
         return pairs[is_other_pair & may_be_later]
@@ -207,12 +211,14 @@ class PairTable:
             A mask of the pairs that differ from their row.
         """
         # Only pairs with the same key are compared themselves.
-        has_same_key = self._keys[table_rows] == search.keys[pairs]
+        table_keys = self._keys[table_rows]
+        has_same_key = table_keys == search.keys[pairs]
         candidates = np.flatnonzero(has_same_key)
         candidate_pairs = pairs[candidates]
         candidate_rows = table_rows[candidates]
 
-        has_same_query = self._query[candidate_rows] == search.query[candidate_pairs]
+        table_query = self._query[candidate_rows]
+        has_same_query = table_query == search.query[candidate_pairs]
         table_docnos = self._docnos.take(candidate_rows)
         searched_docnos = search.docnos.take(candidate_pairs)
         has_same_docno = table_docnos.equals(searched_docnos)
@@ -258,14 +264,17 @@ def repeated_pairs(
         return None
     # Rarely, different pairs share a key: sort by the pairs themselves.
     rows = np.flatnonzero(np.isin(keys, shared))
-    order = docnos.take(rows).descending_order(query[rows])
+    docnos_of_rows = docnos.take(rows)
+    order = docnos_of_rows.descending_order(query[rows])
     rows = rows[order]
 
     # Equal pairs are adjacent now, in the order of their rows.
     row = rows[:-1]
     next_row = rows[1:]
     has_same_query = query[next_row] == query[row]
-    has_same_docno = docnos.take(next_row).equals(docnos.take(row))
+    row_docnos = docnos.take(row)
+    next_docnos = docnos.take(next_row)
+    has_same_docno = next_docnos.equals(row_docnos)
     is_followed = has_same_query & has_same_docno
     if not is_followed.any():
         return None

@@ -83,7 +83,8 @@ class Texts:
             size = n_bytes_with_end - 1
         else:
             # Some strings contain zero bytes, which look like ends of strings.
-            size = np.array([len(value.encode()) for value in values.tolist()])
+            sizes = [len(value.encode()) for value in values.tolist()]
+            size = np.array(sizes)
         start = _starts(size, gap=1)
         return cls(_with_padding(joined), start, size)
 
@@ -124,13 +125,16 @@ class Texts:
 
     def take(self, index: Any) -> Texts:
         """Return the strings at `index`, on the same buffer."""
-        return Texts(self.data, self.start[index], self.size[index])
+        start = self.start[index]
+        size = self.size[index]
+        return Texts(self.data, start, size)
 
     def decode(self) -> Objects:
         """Return the strings as Python strings."""
         data: bytes | memoryview = self.data.data
         # Slices of bytes are faster than those of memory. A few strings are not worth the copy.
-        has_many_strings = len(self.data) < 100 * len(self)
+        n_bytes = len(self.data)
+        has_many_strings = n_bytes < 100 * len(self)
         if has_many_strings:
             data = self.data.tobytes()
         starts = self.start.tolist()
@@ -159,7 +163,8 @@ class Texts:
             return self._bytes_without_gaps(), 0
         # The strings are at regular positions: a part of the buffer.
         begin = int(self.start[0])
-        end = int(self.start[-1] + self.size[-1])
+        start_of_last = self.start[-1]
+        end = int(start_of_last + self.size[-1])
         return self.data[begin:end], gap
 
     def _gap(self) -> int | None:
@@ -199,7 +204,8 @@ class Texts:
         0 to 7, word 1 the bytes 1 to 8.
         """
         # The last word begins 8 bytes before the end.
-        n_words = len(self.data) - _BYTES_PER_WORD + 1
+        n_bytes = len(self.data)
+        n_words = n_bytes - _BYTES_PER_WORD + 1
         # The elements of this array are 8 bytes wide, but only 1 byte apart: nothing is copied.
         bytes_from_word_to_word = (1,)
         return np.ndarray(
@@ -223,7 +229,8 @@ class Texts:
             has_ended = n_bytes_left < 0
             begin = np.where(has_ended, first_byte, begin)
             n_bytes_left = np.maximum(n_bytes_left, 0)
-        words = np.asarray(self._words[begin], dtype=np.uint64)
+        words_of_buffer = self._words[begin]
+        words = np.asarray(words_of_buffer, dtype=np.uint64)
         if fewest_left < _BYTES_PER_WORD:
             # Words that end after their string keep its bytes, and the others become 0.
             n_bytes_kept = np.minimum(n_bytes_left, _BYTES_PER_WORD)
@@ -240,7 +247,8 @@ class Texts:
         """Return a 64-bit hash of each string, which depends on its bytes only."""
         hashes = np.empty(len(self), dtype=np.uint64)
         for rows in _blocks(len(self), _BLOCK):
-            hashes[rows] = self.take(rows)._hashes_of_block()
+            block = self.take(rows)
+            hashes[rows] = block._hashes_of_block()
         return hashes
 
     def _hashes_of_block(self) -> Words:
@@ -255,7 +263,8 @@ class Texts:
             has_word = self.size > n_bytes_before
             rows = _fast_index(has_word)
             words = self._nth_words(index, rows)
-            hashes[rows] = mix_bits(hashes[rows] ^ words)
+            combined = hashes[rows] ^ words
+            hashes[rows] = mix_bits(combined)
         return hashes
 
     def equals(self, other: Texts) -> Bools:
@@ -263,7 +272,8 @@ class Texts:
         is_equal = np.empty(len(self), dtype=np.bool_)
         for rows in _blocks(len(self), _BLOCK):
             block = self.take(rows)
-            is_equal[rows] = block._equals_block(other.take(rows))
+            other_block = other.take(rows)
+            is_equal[rows] = block._equals_block(other_block)
         return is_equal
 
     def _equals_block(self, other: Texts) -> Bools:
@@ -272,7 +282,8 @@ class Texts:
         A word is 8 bytes as one number.
         """
         # Strings of the same size are equal, until a word differs.
-        is_equal = np.asarray(self.size == other.size, dtype=np.bool_)
+        has_same_size = self.size == other.size
+        is_equal = np.asarray(has_same_size, dtype=np.bool_)
         for index in range(self._n_words):
             n_bytes_before = _BYTES_PER_WORD * index
             has_word = self.size > n_bytes_before
@@ -307,7 +318,8 @@ class Texts:
         first : ndarray of int, shape (n_codes,)
             The position of the first string with each code.
         """
-        codes, _ = pd.factorize(self.hashes())
+        hashes = self.hashes()
+        codes, _ = pd.factorize(hashes)
         first = _first_positions(codes)
         # Rarely, different strings have the same hash: then the strings themselves are numbered.
         first_with_same_hash = self.take(first[codes])
@@ -325,8 +337,10 @@ class Texts:
             # The comparisons from `begin` up to `end` need one string more than that: string `end`.
             begin = comparisons.start
             end = comparisons.stop
-            strings = self.take(slice(begin, end + 1))
-            is_head[begin + 1 : end + 1] = strings._differs_from_previous()
+            compared = slice(begin, end + 1)
+            strings = self.take(compared)
+            differs = strings._differs_from_previous()
+            is_head[begin + 1 : end + 1] = differs
         return np.flatnonzero(is_head)
 
     def _differs_from_previous(self) -> Bools:
@@ -440,7 +454,8 @@ def _break_ties(rank: Ints, tied: Ints, key: Words) -> Ints:
     """
     # Sort the tied rows by rank, and by key within a tie. Inverted bits sort numbers downwards.
     descending_key = ~key
-    order = np.lexsort((descending_key, rank[tied]))
+    rank_of_tied = rank[tied]
+    order = np.lexsort((descending_key, rank_of_tied))
     sorted_rows = tied[order]
     old_rank = rank[sorted_rows]
     new_tie = _number_ties(old_rank, key[order])
@@ -481,7 +496,8 @@ def as_bytes(numbers: NDArray[np.integer[Any]]) -> tuple[bytes, str]:
 def _restore_texts(data: bytes, sizes: tuple[bytes, str], gap: int) -> Texts:
     """Return pickled strings; `sizes` is from `as_bytes`, `gap` the bytes after each string."""
     content, type_name = sizes
-    size = np.frombuffer(content, type_name).astype(np.int64)
+    numbers = np.frombuffer(content, type_name)
+    size = numbers.astype(np.int64)
     start = _starts(size, gap)
     buffer = np.frombuffer(data, dtype=np.uint8)
     return Texts(buffer, start, size)
@@ -544,7 +560,8 @@ def _first_positions(codes: Ints) -> Ints:
     first = np.empty(n_codes, dtype=np.intp)
     # The last assignment to a code counts: with positions in reverse, that of its first occurrence.
     positions = np.arange(len(codes))
-    first[codes[::-1]] = positions[::-1]
+    codes_in_reverse = codes[::-1]
+    first[codes_in_reverse] = positions[::-1]
     return first
 
 

@@ -25,7 +25,8 @@ _HARMFUL = Aspects({"relevance": Aspect([0, 1, 2], gains=[-1, 0, 2], threshold=1
 
 
 def _target(rankings: Rankings, aspects: Aspects = SCALES) -> Target:
-    return rankings.judgments.view("relevance", aspects).target
+    view = rankings.judgments.view("relevance", aspects)
+    return view.target
 
 
 def base_failures(base: Base, world: World) -> Iterator[Failure]:
@@ -34,12 +35,14 @@ def base_failures(base: Base, world: World) -> Iterator[Failure]:
     target = _target(rankings)
     values = base.values(rankings, target)
     ranking = rankings.top(base.depth)
-    gain = np.asarray(base.gain(target), dtype=np.float64)
+    gains_of_base = base.gain(target)
+    gain = np.asarray(gains_of_base, dtype=np.float64)
     if not is_valid_gain(gain, target.query.shape):
-        judged = world.show(0)
-        yield "`gain` is a number of at least 0 per judged document", f"{judged}: {gain}"
+        # All rankings of a world have the same judgments: the first one, 0, is the example.
+        example = world.show(0)
+        yield "`gain` is a number of at least 0 per judged document", f"{example}: {gain}"
         return
-    scores = np.asarray(base.score(ranking, target))
+    scores = _score(base, ranking, target)
     yield from differences("`values` is `score`", world, scores, values)
     yield from _parameters(base)
     yield from _invariances(base, world, ranking, target, values)
@@ -59,6 +62,12 @@ def base_failures(base: Base, world: World) -> Iterator[Failure]:
         yield from _progression(progression, world, rankings, values)
     if base.stated.accepts_negative_gains:
         yield from _negative_gains(base, world)
+
+
+def _score(base: Base, ranking: Ranking, target: Target) -> Floats:
+    """Return the values by the function `score` that the class of a base defines."""
+    values = base.score(ranking, target)
+    return np.asarray(values, dtype=np.float64)
 
 
 def is_valid_gain(gain: Floats, shape: tuple[int, ...]) -> bool:
@@ -89,7 +98,7 @@ def _invariances(
     """Check that values remain the same after changes that a base states to make no difference."""
     for statement, gain, top in _neutral_changes(base, target):
         changed_target = target.with_gain(gain, top)
-        changed_values = np.asarray(base.score(ranking, changed_target), dtype=np.float64)
+        changed_values = _score(base, ranking, changed_target)
         yield from differences(statement, world, changed_values, values)
     yield from _exponential(base, world, ranking, target)
 
@@ -134,8 +143,8 @@ def _exponential(base: Base, world: World, ranking: Ranking, target: Target) -> 
         return
     exponential_gain = np.exp2(target.gain) - 1.0
     exponential_target = target.with_gain(exponential_gain, exponential_top)
-    expected = np.asarray(base.score(ranking, exponential_target), dtype=np.float64)
-    computed = np.asarray(exponential.score(ranking, target), dtype=np.float64)
+    expected = _score(base, ranking, exponential_target)
+    computed = _score(exponential, ranking, target)
     statement = "`exponential` is the measure of 2^gain - 1"
     yield from differences(statement, world, computed, expected)
 
@@ -161,8 +170,11 @@ def _sorting(
     if not is_counterexample.any():
         return
     # `argmax` of a mask is its first True; `complete` tells which ranking of the world that is.
-    counterexample = int(world.complete[np.argmax(is_counterexample)])
-    best = int(world.complete[np.argmax(complete_values == best_value)])
+    first = np.argmax(is_counterexample)
+    counterexample = int(world.complete[first])
+    has_best_value = complete_values == best_value
+    first_best = np.argmax(has_best_value)
+    best = int(world.complete[first_best])
     example = world.show(counterexample)
     best_ranking = " ".join(world.ranked[best])
     yield (
@@ -190,7 +202,8 @@ def _early_documents(base: Base, world: World, target: Target, values: Floats) -
     """
     # Each ranking is a query with the same judged documents: those of the first query will do.
     is_first_query = target.query == 0
-    is_relevant = base.relevant(target)[is_first_query].tolist()
+    relevant_documents = base.relevant(target)
+    is_relevant = relevant_documents[is_first_query].tolist()
     relevant = dict(zip(world.judged, is_relevant, strict=True))
     value_of = dict(zip(world.ranked, values.tolist(), strict=True))
     for ranked, value in value_of.items():
@@ -248,7 +261,8 @@ def _additive(
     Its *worth* is what a document at a rank adds to the value. `world.complete` are the indices of
     the rankings with all judged documents; each ranking is a query.
     """
-    computed = np.asarray(form.values(ranking), dtype=np.float64)
+    values_of_form = form.values(ranking)
+    computed = np.asarray(values_of_form, dtype=np.float64)
     # A norm that is too small may be the reason if values differ: the message says so.
     statement = "`additive` is the measure (a norm may be too small)"
     yield from differences(statement, world, computed, values)
@@ -268,7 +282,8 @@ def _additive(
 def _linear(base: Base, form: Linear, world: World) -> Iterator[Failure]:
     """Check the discount and the norm of a sum of discount times gain over ranks."""
     ranks = np.arange(1, 21)
-    discounts = np.asarray(form.discount(ranks), dtype=np.float64)
+    discounts_of_form = form.discount(ranks)
+    discounts = np.asarray(discounts_of_form, dtype=np.float64)
     if not _are_discounts(discounts, ranks.shape):
         first_discounts = discounts[:5]
         yield (
@@ -334,7 +349,8 @@ def _contributions(
             yield statement, f"{n_contributions} numbers"
             return
         total = hits.total(np.asarray(contributions))
-        wrong = list(differences("`contributions` sum to the value", world, total, values))
+        statement = "`contributions` sum to the value"
+        wrong = list(differences(statement, world, total, values))
         if wrong:
             # A breakdown is made of the contributions, so it would be wrong for the same reason.
             yield from wrong
@@ -357,15 +373,19 @@ def _progression(
     complete = world.complete.tolist()
     value_of = {world.ranked[query]: values[query] for query in complete}
     for query in complete:
-        rows = hits.row[hits.query == query]  # the documents in the order of the ranking
+        is_hit = hits.query == query
+        rows = hits.row[is_hit]  # the documents in the order of the ranking
         # Documents of equal gain are of one type; types are numbered by increasing gain.
         gains = progression.gain[rows]
         gains_of_types, types = np.unique(gains, return_inverse=True)
         totals = np.bincount(types).astype(np.int32)
         progress = progression.begin(gains_of_types, totals, query)
         example = world.show(query)
-        yield from _steps(progress, types.tolist(), len(totals), example, values[query])
-        yield from _swaps(world.ranked[query], types, value_of, example)
+        n_types = len(totals)
+        types_by_rank = types.tolist()
+        yield from _steps(progress, types_by_rank, n_types, example, values[query])
+        ranked = world.ranked[query]
+        yield from _swaps(ranked, types, value_of, example)
 
 
 def _swaps(
@@ -402,14 +422,17 @@ def _steps(
     counts: Counts = np.zeros((1, n_types), dtype=np.int32)
     gained = 0.0
     gained_by_rank = [gained]
-    bound_by_rank = [float(progress.bound_of_rest(0, counts)[0])]
+    first_bounds = progress.bound_of_rest(0, counts)
+    bound_by_rank = [float(first_bounds[0])]
     for rank, document_type in enumerate(types, start=1):
         gain_of_types = progress.step(rank, counts)
         gained += float(gain_of_types[0, document_type])
         counts[0, document_type] += 1
         gained_by_rank.append(gained)
-        bound_by_rank.append(float(progress.bound_of_rest(rank, counts)[0]))
-    if not equal(np.array(gained), np.asarray(value)):
+        bounds = progress.bound_of_rest(rank, counts)
+        bound_by_rank.append(float(bounds[0]))
+    is_value = equal(np.array(gained), np.asarray(value))
+    if not is_value:
         yield (
             "`progression`: the steps sum to the value",
             f"{example}: {gained:.6g}, expected {value:.6g}",

@@ -376,12 +376,21 @@ def _combination(
     values_of_terms = [term.base.values(rankings, term.target) for term in terms]
     parts = np.stack(values_of_terms)  # (n_terms, n_queries)
     weights = np.stack([term.weight for term in terms])
-    combined = np.asarray(measure.combine(parts, weights), dtype=np.float64)
+    combined = _combine(measure, parts, weights)
     yield from differences("`combine` of the terms is the value", world, combined, values)
     if measure.stated.is_weighted_sum:
         weighted_sum = (parts * weights).sum(axis=0)
         statement = "is_weighted_sum: values are the sum of the terms"
         yield from differences(statement, world, weighted_sum, values)
+
+
+def _combine(measure: Measure, values: Floats, weights: Floats) -> Floats:
+    """Return the combination of the values of the terms, one per query.
+
+    Both arrays have the shape (n_terms, n_queries).
+    """
+    combined = measure.combine(values, weights)
+    return np.asarray(combined, dtype=np.float64)
 
 
 def _rising_labels(measure: Measure, world: World, values: Floats) -> Iterator[Failure]:
@@ -428,9 +437,10 @@ def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
     statement = f"label_terms, {ideal}: extremes over missing labels are those of all completions"
     # One interval is that of the values of both runs, the other one that of their difference.
     for interval, expected in zip(stated, enumerated, strict=True):
-        # `ends` has the shape (2, n_rows, n_queries): the low and the high end. Row 0 is that of the
-        # first run, or of the only pair of runs.
-        for end, expected_end in zip(interval.ends[:, 0], expected.ends[:, 0], strict=True):
+        # The low and the high end of the first run, or of the only pair of runs: (2, n_queries).
+        ends = interval.ends[:, 0]
+        expected_ends = expected.ends[:, 0]
+        for end, expected_end in zip(ends, expected_ends, strict=True):
             # Ends that are not stated to be exact are not compared.
             compared_end = np.where(interval.exact, end, expected_end)
             yield from differences(statement, world, compared_end, expected_end)
@@ -458,9 +468,10 @@ def _document_gain(
         return
     gain = np.asarray(gain, dtype=np.float64)
     if not is_valid_gain(gain, judgments.pool_query.shape):
-        judged = world.show(0)
+        # All rankings of a world have the same judgments: the first one, 0, is the example.
+        example = world.show(0)
         statement = "`document_gain` is a number of at least 0 per judged document"
-        yield statement, f"{judged}: {gain}"
+        yield statement, f"{example}: {gain}"
         return
     is_surrogate = measure.gain_is_surrogate(judgments)
     if is_surrogate or measure.lower_is_better:
@@ -468,8 +479,10 @@ def _document_gain(
     hits = world.rankings().hits
     highest = values[world.complete].max()
     for index in world.complete.tolist():
-        rows = hits.row[hits.query == index]
-        is_sorted = (np.diff(gain[rows]) <= 0).all()
+        is_of_ranking = hits.query == index
+        rows = hits.row[is_of_ranking]
+        increases = np.diff(gain[rows])
+        is_sorted = (increases <= 0).all()
         if is_sorted and values[index] < highest - TOLERANCE:
             example = world.show(index)
             yield (
@@ -485,10 +498,13 @@ def _direction(measure: Measure, world: World) -> int:
     except Exception:
         return 0  # reported by `_world_failures`
     grades = _total_grades(measure, world)
-    best_first = tuple(sorted(grades, key=lambda docno: -grades[docno]))
+    docnos = sorted(grades, key=lambda docno: -grades[docno])
+    best_first = tuple(docnos)
     worst_first = best_first[::-1]
-    value_of_best_first = values[world.ranked.index(best_first)]
-    value_of_worst_first = values[world.ranked.index(worst_first)]
+    index_of_best_first = world.ranked.index(best_first)
+    index_of_worst_first = world.ranked.index(worst_first)
+    value_of_best_first = values[index_of_best_first]
+    value_of_worst_first = values[index_of_worst_first]
     difference = np.round(value_of_best_first - value_of_worst_first, 9)
     sign = int(np.sign(difference))
     if measure.lower_is_better:
@@ -508,7 +524,8 @@ def _total_grades(measure: Measure, world: World) -> dict[str, float]:
             else:
                 signed_labels.append(-labels[name])
         # A missing label is NaN and adds nothing.
-        total_grades[docno] = float(np.nansum(signed_labels))
+        total = np.nansum(signed_labels)
+        total_grades[docno] = float(total)
     return total_grades
 
 
@@ -525,13 +542,17 @@ def _independence(measure: Measure, several: Worlds) -> Iterator[Failure]:
     for index, world in enumerate(several):
         qid = qids[index]
         value_together = values_together[qid]
-        value_alone = _values_by_qid(measure, several.single_rankings[index])[qid]
+        rankings_of_world = several.single_rankings[index]
+        values_alone = _values_by_qid(measure, rankings_of_world)
+        value_alone = values_alone[qid]
         value_reversed = values_reversed[qid]
         example = world.show(world.middle)
-        if not equal(np.asarray(value_alone), np.asarray(value_together)):
+        is_equal_alone = equal(np.asarray(value_alone), np.asarray(value_together))
+        if not is_equal_alone:
             statement = "a query has the same value alone and among others"
             yield statement, f"{example}: {value_together:.6g} and {value_alone:.6g}"
-        if not equal(np.asarray(value_reversed), np.asarray(value_together)):
+        is_equal_reversed = equal(np.asarray(value_reversed), np.asarray(value_together))
+        if not is_equal_reversed:
             statement = "the order of rows makes no difference"
             yield statement, f"{example}: {value_together:.6g} and {value_reversed:.6g}"
 
@@ -558,7 +579,8 @@ def _bounds(measure: Measure, several: Worlds) -> Iterator[Failure]:
         # Rankings of all judged documents include the best ones.
         complete_values = world.values(measure)[world.complete]
         highest = complete_values.max()
-        best = int(world.complete[np.argmax(complete_values)])
+        position_of_best = np.argmax(complete_values)
+        best = int(world.complete[position_of_best])
         example = world.show(best)
         attained = f"{example}: {highest:.6g}"
         if row.bound < highest - TOLERANCE:
@@ -584,17 +606,18 @@ def _mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failur
         return
     rng = np.random.default_rng(seed)
     n_queries = 200
-    draws = rng.uniform(0.05, 1, (2, n_terms, n_queries))
+    shape = (2, n_terms, n_queries)
+    draws = rng.uniform(0.05, 1, shape)
     values = draws[0]
     others = draws[1]
     weights = rng.uniform(0.05, 1, (n_terms, n_queries))
     weights /= weights.sum(axis=0)
-    combined = np.asarray(measure.combine(values, weights), dtype=np.float64)
+    combined = _combine(measure, values, weights)
     if combined.shape != (n_queries,):
         yield "`combine` has one value per query", f"the shape is {combined.shape}"
         return
     raised_values = np.maximum(values, others)
-    raised = np.asarray(measure.combine(raised_values, weights))
+    raised = _combine(measure, raised_values, weights)
     has_fallen = raised < combined - TOLERANCE
     if measure.stated.never_falls_with_terms and has_fallen.any():
         index = int(np.argmax(has_fallen))
@@ -629,7 +652,7 @@ def _slope_failures(
         statement = "`slope` has a number per term and query"
         yield statement, f"the shape is {slope.shape}, expected {values.shape}"
         return
-    combined = np.asarray(measure.combine(values, weights), dtype=np.float64)
+    combined = _combine(measure, values, weights)
     yield from _homogeneity(measure, values, weights, combined)
     # By Euler's theorem on homogeneous functions.
     sum_of_products = (slope * values).sum(axis=0)
@@ -646,7 +669,8 @@ def _homogeneity(
     measure: Measure, values: Floats, weights: Floats, combined: Floats
 ) -> Iterator[Failure]:
     """Check that half of the values of the terms have half of their mean, `combined`."""
-    doubled = np.asarray(2 * measure.combine(values / 2, weights))
+    half_values = values / 2
+    doubled = 2 * _combine(measure, half_values, weights)
     is_inhomogeneous = ~equal(doubled, combined)
     if is_inhomogeneous.any():
         index = int(np.argmax(is_inhomogeneous))  # the first query
@@ -661,13 +685,15 @@ def _concavity(
     """Check that the mean of other values is at most that by `slope`, the gradient at `values`."""
     # A concave function is below its tangent plane, which goes through the origin if the function
     # is homogeneous.
-    elsewhere = np.asarray(measure.combine(others, weights), dtype=np.float64)
+    elsewhere = _combine(measure, others, weights)
     plane = (slope * others).sum(axis=0)
     is_above = elsewhere > plane + TOLERANCE
     if is_above.any():
-        combined = np.asarray(measure.combine(values, weights), dtype=np.float64)
+        combined = _combine(measure, values, weights)
         index = int(np.argmax(is_above))  # the first query
         case = _case_text(values, weights, combined, index)
         point = others[:, index].round(3)
         statement = "`slope`: `combine` is concave, so that slope times other values is a bound"
-        yield statement, f"{case}; at {point} {elsewhere[index]:.6g}, above {plane[index]:.6g}"
+        value = elsewhere[index]
+        bound = plane[index]
+        yield statement, f"{case}; at {point} {value:.6g}, above {bound:.6g}"

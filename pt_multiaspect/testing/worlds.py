@@ -67,7 +67,8 @@ class World(Memo):
         run = {}
         for index, ranked in enumerate(self.ranked):
             if ranked:
-                run[_qid(index)] = _decreasing_scores(ranked[:depth])
+                qid = _qid(index)
+                run[qid] = _decreasing_scores(ranked[:depth])
         return run
 
     def rankings(self, depth: int | None = None) -> Rankings:
@@ -81,7 +82,8 @@ class World(Memo):
     @cached_property
     def separate_rankings(self) -> Rankings:
         """The rankings, joined with separate judgments."""
-        return Rankings(self.run(), Judgments(self._qrels()))
+        judgments = Judgments(self._qrels())
+        return Rankings(self.run(), judgments)
 
     def values(self, measure: Measure) -> Floats:
         """Return the values of a measure, which are computed once."""
@@ -144,7 +146,8 @@ class Worlds(tuple[World, ...]):
     @cached_property
     def reversed_rankings(self) -> Rankings:
         """The same rankings, with queries and documents in reverse order."""
-        last_first = range(len(self))[::-1]
+        indices = range(len(self))
+        last_first = indices[::-1]
         return self._join(last_first, reverse_judgments=True)
 
     @cached_property
@@ -208,7 +211,8 @@ def _arrangements(documents: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 def equal(values: Floats, expected: Floats) -> Bools:
     """Return whether values are equal except for rounding."""
-    return np.asarray(np.isclose(values, expected, rtol=1e-9, atol=1e-9), dtype=np.bool_)
+    is_close = np.isclose(values, expected, rtol=1e-9, atol=1e-9)
+    return np.asarray(is_close, dtype=np.bool_)
 
 
 def differences(
@@ -218,9 +222,12 @@ def differences(
     if values.shape != expected.shape:
         yield statement, f"the shape is {values.shape}, expected {expected.shape}"
         return
-    different = np.flatnonzero(~equal(values, expected))
+    is_different = ~equal(values, expected)
+    different = np.flatnonzero(is_different)
     if len(different):
         # The last one, as the longest rankings come first.
         index = int(different[-1])
         example = world.show(index)
-        yield statement, f"{example}: {values[index]:.6g}, expected {expected[index]:.6g}"
+        value = values[index]
+        expected_value = expected[index]
+        yield statement, f"{example}: {value:.6g}, expected {expected_value:.6g}"
