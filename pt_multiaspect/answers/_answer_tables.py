@@ -201,7 +201,7 @@ def read_named_answers(items: Sequence[str], what: str) -> tuple[pd.DataFrame, l
     answers = pd.concat(parts, ignore_index=True)
     # Files of DeepEval and promptfoo are read as rows with these columns.
     is_from_product = {"system", "answer_text", "input"} <= set(answers.columns)
-    # Neither need name its topics as usual.
+    # Other tools than TREC's may name topics in their own ways.
     if has_named_files or is_from_product:
         return _with_topics(answers, what)
     return answers, []

@@ -131,7 +131,8 @@ def from_criteria(
     0  mine  q1  faithful  0.875
     """
     what = "judged"
-    choice("combine_judges", *COMBINATIONS)(combine_judges)
+    check_combination = choice("combine_judges", *COMBINATIONS)
+    check_combination(combine_judges)
     frame = read_answers(judged, what)
     if set(COLUMNS) <= set(frame.columns):
         raise MultiAspectError(

@@ -127,11 +127,13 @@ def _assertion_scores(result: Mapping[str, Any]) -> dict[str, Any]:
     for component in components:
         assertion = component.get("assertion") or {}
         name = assertion.get("metric") or assertion.get("type") or "score"
-        numbered = f"{name} "  # the beginning of further names
-        same = [key for key in scores if key == name or key.startswith(numbered)]
+        # The name itself, and the numbered ones.
+        prefix = f"{name} "
+        same_names = [key for key in scores if key == name or key.startswith(prefix)]
+        n_same = len(same_names)
         key = name
-        if same:
-            key = f"{name} {len(same) + 1}"
+        if n_same > 0:
+            key = f"{name} {n_same + 1}"
         scores[key] = component.get("score")
     return scores
 

@@ -209,11 +209,12 @@ def _read_stances(file: str) -> dict[str, str]:
     """Return the stance of each topic in a file, which must be one."""
     stance_by_topic: dict[str, str] = {}
     for qid, stance in read_topic_names(Path(file), "--stances", "stance"):
-        first = stance_by_topic.setdefault(qid, stance)
-        if stance != first:
+        first_stance = stance_by_topic.get(qid, stance)
+        if stance != first_stance:
             raise MultiAspectError(
-                f"--stances: expected one stance of topic {qid}, got {first} and {stance}"
+                f"--stances: expected one stance of topic {qid}, got {first_stance} and {stance}"
             )
+        stance_by_topic[qid] = stance
     return stance_by_topic
 
 

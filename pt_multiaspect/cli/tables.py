@@ -185,6 +185,14 @@ def _json(sheet: Sheet) -> str:
     return json.dumps(frame.to_dict("records"), indent=2)
 
 
+def _latex(sheet: Sheet) -> str:
+    """Return the LaTeX code of a sheet, by default that of its table."""
+    if sheet.latex is not None:
+        return sheet.latex()
+    return latex_of(sheet.table)
+
+
+#: The functions that return a sheet as text, by format.
 _TEXTS: dict[str, Callable[[Sheet], str]] = {
     # One line per row, whatever its length, for tools that read lines.
     "table": lambda sheet: text_of([sheet.table], sys.maxsize),
@@ -192,5 +200,5 @@ _TEXTS: dict[str, Callable[[Sheet], str]] = {
     "tsv": lambda sheet: str(sheet.frame.to_csv(index=False, lineterminator="\n", sep="\t")),
     "json": _json,
     "md": lambda sheet: markdown_of(sheet.table),
-    "tex": lambda sheet: sheet.latex() if sheet.latex is not None else latex_of(sheet.table),
+    "tex": _latex,
 }

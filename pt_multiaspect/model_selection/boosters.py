@@ -203,11 +203,11 @@ def _given_objective(estimator: Any) -> Any:
     from lightgbm.basic import _ConfigAliases
 
     params = estimator.get_params()
-    given = params["objective"] or "lambdarank"
+    objective = params["objective"] or "lambdarank"
     for alias in _ConfigAliases.get("objective"):
         if alias != "objective" and alias in params:
-            given = params[alias]
-    return given
+            objective = params[alias]
+    return objective
 
 
 # -- fitting

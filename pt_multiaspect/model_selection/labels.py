@@ -270,8 +270,8 @@ def gain_levels(gain: Floats, max_levels: int | None = None) -> tuple[Ints, list
     level = _interval_levels(gain, n_intervals=max_levels - 1)
     total_gain = np.bincount(level, weights=gain)  # (n_levels,)
     n_documents = np.bincount(level)
-    n_documents = np.maximum(n_documents, 1)  # level 0 may have none
-    mean_gain = total_gain / n_documents
+    # Level 0 may have no documents: its gain is 0 / 1.
+    mean_gain = total_gain / np.maximum(n_documents, 1)
     return level, mean_gain.tolist()
 
 

@@ -581,7 +581,8 @@ def metric_for(
     >>> round(value, 4), greater_is_better
     (0.8155, True)
     """
-    choice("library", *LIBRARIES)(library)
+    check_library = choice("library", *LIBRARIES)
+    check_library(library)
     evaluated = EvaluatedMeasure(measure, aspects, missing, qrels)
     queries = require_queries("metric_for", y, None, qid)
     documents = find_documents(y=y, qid=qid)

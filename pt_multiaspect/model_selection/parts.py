@@ -162,9 +162,8 @@ def split_queries(part: Part, fraction: float, seed: int) -> tuple[Part, Part]:
     if n_queries < 2:
         raise MultiAspectError(f"eval_fraction: expected at least two queries, got {n_queries}")
     # Both sets have at least one query.
-    n_held_out = round(fraction * n_queries)
-    n_held_out = max(n_held_out, 1)
-    n_held_out = min(n_held_out, n_queries - 1)
+    rounded = round(fraction * n_queries)
+    n_held_out = int(np.clip(rounded, 1, n_queries - 1))
     shuffled = np.random.default_rng(seed).permutation(queries)
     is_held_out = np.isin(part.query, shuffled[:n_held_out])
     train = part.take(np.flatnonzero(~is_held_out))

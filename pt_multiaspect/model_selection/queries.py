@@ -325,6 +325,17 @@ def _document_columns(rows: object) -> list[_DocumentColumn]:
 
     These are the ones with a label for documents, and texts without a label for queries.
     """
+    columns = []
+    for label, values in _levels_and_columns(rows):
+        has_document_label = _is_document_label(label)
+        may_be_documents = label not in _QUERIES and are_texts(values)
+        if has_document_label or may_be_documents:
+            columns.append(_DocumentColumn(label, values.to_numpy()))
+    return columns
+
+
+def _levels_and_columns(rows: object) -> list[tuple[object, Any]]:
+    """Return the index levels and the columns of a pandas object, each with its label."""
     labelled: list[tuple[object, Any]] = []
     index = getattr(rows, "index", None)
     if isinstance(index, pd.Index):
@@ -336,13 +347,7 @@ def _document_columns(rows: object) -> list[_DocumentColumn]:
             labelled.append((label, index.get_level_values(level)))
     if isinstance(rows, pd.DataFrame):
         labelled += rows.items()
-    columns = []
-    for label, values in labelled:
-        has_document_label = _is_document_label(label)
-        has_query_label = label in _QUERIES
-        if has_document_label or (not has_query_label and are_texts(values)):
-            columns.append(_DocumentColumn(label, values.to_numpy()))
-    return columns
+    return labelled
 
 
 def _is_document_label(label: object) -> bool:

@@ -358,7 +358,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         train = self._read_training_set(X, y, qid, arguments, target, naming)
         sets = self._read_evaluation_sets(eval_set, target, naming, train)
         if eval_fraction is not None:
-            fraction = proportion("eval_fraction")(eval_fraction)
+            parse_fraction = proportion("eval_fraction")
+            fraction = parse_fraction(eval_fraction)
             seed = _random_seed(last_step(self.estimator_))
             train, held_out = split_queries(train, fraction, seed)
             sets.append(held_out)
@@ -429,7 +430,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _forget_fit(self) -> None:
         """Delete the attributes of an earlier fit that the next one may not set."""
         for name in ("evals_result_", "best_iteration_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
+            if hasattr(self, name):
+                delattr(self, name)
 
     def _read_training_set(
         self, X: Any, y: Any, qid: Any, arguments: Mapping[str, Any], target: Measure, naming: Any

@@ -214,7 +214,8 @@ def check_known(
     remedy : str
         Text added to "pass missing='lowest'" in the message.
     """
-    if choice("missing", "error", "lowest")(missing) == "lowest":
+    parse_missing = choice("missing", "error", "lowest")
+    if parse_missing(missing) == "lowest":
         return
     for view in measure.views(judgments):
         n_missing = int((~view.known).sum())

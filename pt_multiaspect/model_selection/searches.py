@@ -89,10 +89,14 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         random_state: int = 0,
         cluster: ClusterSpec = None,
     ) -> None:
-        self.n_splits = count("n_splits", low=2)(n_splits)
-        self.n_repeats = count("n_repeats")(n_repeats)
-        self.shuffle_rows = boolean("shuffle_rows")(shuffle_rows)
-        self.random_state = count("random_state", low=0)(random_state)
+        parse_splits = count("n_splits", low=2)
+        parse_repeats = count("n_repeats")
+        parse_shuffle_rows = boolean("shuffle_rows")
+        parse_random_state = count("random_state", low=0)
+        self.n_splits = parse_splits(n_splits)
+        self.n_repeats = parse_repeats(n_repeats)
+        self.shuffle_rows = parse_shuffle_rows(shuffle_rows)
+        self.random_state = parse_random_state(random_state)
         self.cluster = cluster
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
@@ -178,9 +182,11 @@ def _shuffle_by_query(rows: Ints, query: Ints, n_queries: int, rng: np.random.Ge
 
     `query` has the number of the query of each row of the data, from 0 to `n_queries` - 1.
     """
-    random_number = rng.permutation(n_queries)  # of each query
+    # Shuffled rows are sorted by a random number of their query. The sorting is stable, so that the
+    # rows of each query stay shuffled.
+    number_of_query = rng.permutation(n_queries)
     shuffled = rng.permutation(rows)
-    number_of_row = random_number[query[shuffled]]
+    number_of_row = number_of_query[query[shuffled]]
     by_query = np.argsort(number_of_row, kind="stable")
     in_order: Ints = shuffled[by_query]
     return in_order
@@ -242,8 +248,10 @@ def paired_interval(
     _check_same_splits(scores, baseline)
     score_values = as_numbers(scores, "scores")
     baseline_values = as_numbers(baseline, "baseline")
-    folds = count("n_folds", low=2)(n_folds)
-    confidence = proportion("ci")(ci)
+    parse_folds = count("n_folds", low=2)
+    parse_confidence = proportion("ci")
+    folds = parse_folds(n_folds)
+    confidence = parse_confidence(ci)
     n_splits = score_values.size
     are_paired = score_values.ndim == 1 and score_values.shape == baseline_values.shape
     are_whole_repeats = n_splits > 0 and n_splits % folds == 0
@@ -542,9 +550,10 @@ def _heights_of_front(values: Floats) -> Floats:
     The maximum is at the knee. `values` have the shape (n_settings, n_metrics).
     """
     is_front = is_on_front(values)
-    low = values[is_front].min(axis=0)  # (n_metrics,)
-    high = values[is_front].max(axis=0)
-    # A metric that is constant on the front is 0 there.
+    front_values = values[is_front]
+    low = front_values.min(axis=0)  # (n_metrics,)
+    high = front_values.max(axis=0)
+    # A metric that is constant on the front is 0 there, not 0 / 0.
     width = np.where(high > low, high - low, 1.0)
     scaled = (values - low) / width
     return np.where(is_front, scaled.mean(axis=1), -np.inf)
