@@ -84,7 +84,9 @@ class PairTests:
         """Return the levels of one-sided t-tests that means are above −margin, and below it."""
         above_lower_margin = margin + self.means
         below_upper_margin = margin - self.means
-        return self._one_sided(above_lower_margin), self._one_sided(below_upper_margin)
+        levels_above = self._one_sided(above_lower_margin)
+        levels_below = self._one_sided(below_upper_margin)
+        return levels_above, levels_below
 
     def _one_sided(self, distances: Floats) -> Floats:
         """Return the levels of one-sided t-tests that distances are above 0."""
@@ -309,14 +311,19 @@ def largest_of_pairs(values: Floats, first: Ints, second: Ints) -> Floats:
     ndarray, pairs × …
         To pass to `remove_rounding_errors`.
     """
-    largest = np.abs(values).max(axis=1, initial=0.0)
-    return np.asarray(np.maximum(largest[first], largest[second]))
+    magnitudes = np.abs(values)
+    largest = magnitudes.max(axis=1, initial=0.0)  # systems × …
+    largest_of_first = largest[first]
+    largest_of_second = largest[second]
+    return np.asarray(np.maximum(largest_of_first, largest_of_second))
 
 
 def topic_differences(values: Floats, pairs: Pairs) -> Floats:
     """Return the differences of pairs of systems on each topic, pairs × topics × measures."""
-    largest = largest_of_pairs(values, pairs.first, pairs.second)  # pairs × measures
-    differences = values[pairs.first] - values[pairs.second]
+    first = pairs.first
+    second = pairs.second
+    largest = largest_of_pairs(values, first, second)  # pairs × measures
+    differences = values[first] - values[second]
     largest_of_all_topics = largest[:, None]  # pairs × 1 × measures
     return remove_rounding_errors(differences, largest_of_all_topics)
 
@@ -335,7 +342,9 @@ def sum_over_topics(values: Floats) -> Floats:
 
 def mean_over_topics(values: Floats) -> Floats:
     """Return the means over topics, systems × measures; see `sum_over_topics`."""
-    return np.asarray(sum_over_topics(values) / values.shape[1])
+    n_topics = values.shape[1]
+    sums = sum_over_topics(values)
+    return np.asarray(sums / n_topics)
 
 
 def clusters_note(values: Floats, pairs: Pairs, clusters: Clusters) -> str:
@@ -653,9 +662,10 @@ def resample_counts(
         drawn_topics = rng.integers(n_topics, size=(n_draws, n_topics))
         # Count all draws at once: with 3 topics, those of the first draw have the numbers 0, 1, 2,
         # those of the second one 3, 4, 5, and so on.
-        first_number_of_draw = np.arange(n_draws)[:, None] * n_topics
-        numbers = first_number_of_draw + drawn_topics
-        count_of_number = np.bincount(numbers.ravel(), minlength=n_draws * n_topics)
+        first_number_of_draw = np.arange(n_draws) * n_topics
+        numbers = first_number_of_draw[:, None] + drawn_topics
+        n_numbers = n_draws * n_topics
+        count_of_number = np.bincount(numbers.ravel(), minlength=n_numbers)
         counts_by_draw = count_of_number.reshape(n_draws, n_topics)
         counts[:, draws] = counts_by_draw.T
     return counts
@@ -676,8 +686,8 @@ def resample_topics(
     clusters: Clusters, n_resamples: int, rng: np.random.Generator
 ) -> npt.NDArray[np.uint16]:
     """Draw clusters with replacement, and return the counts of topics, topics × n_resamples."""
-    counts = resample_counts(len(clusters), n_resamples, rng)
-    return counts[clusters.cluster]
+    counts_of_clusters = resample_counts(len(clusters), n_resamples, rng)
+    return counts_of_clusters[clusters.cluster]
 
 
 def permuted_ranges(
@@ -707,7 +717,9 @@ def permuted_ranges(
             # Mean per topic = mean sum of a cluster / mean number of topics in a cluster.
             mean_of_clusters = permuted_sums.mean(axis=1)  # draws × systems
             means = mean_of_clusters / clusters.mean_size
-            ranges[measure, draws] = means.max(axis=1) - means.min(axis=1)
+            highest = means.max(axis=1)
+            lowest = means.min(axis=1)
+            ranges[measure, draws] = highest - lowest
     return ranges
 
 
@@ -725,9 +737,10 @@ def _permute_columns(sums: Floats, permuted_systems: Ints) -> Floats:
     """
     n_clusters, n_systems = sums.shape
     # One index per cell is faster than a cluster and a system.
-    first_cell_of_cluster = np.arange(n_clusters)[:, None] * n_systems
-    cells = first_cell_of_cluster + permuted_systems
-    return np.asarray(sums.ravel()[cells])
+    first_cell_of_cluster = np.arange(n_clusters) * n_systems
+    cells = first_cell_of_cluster[:, None] + permuted_systems
+    sum_of_cell = sums.ravel()
+    return np.asarray(sum_of_cell[cells])
 
 
 def slices(n_rows: int, width: int, max_size: int | None = None) -> list[slice]:

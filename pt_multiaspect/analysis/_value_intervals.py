@@ -45,7 +45,8 @@ class Interval:
     @classmethod
     def unknown(cls, n_rows: int, n_topics: int, *, exact: bool = False) -> Interval:
         """Return an interval whose ends are NaN, to be filled."""
-        ends = np.full((2, n_rows, n_topics), np.nan)
+        shape = (2, n_rows, n_topics)
+        ends = np.full(shape, np.nan)
         is_exact = np.full(n_topics, exact)
         return cls(ends, is_exact)
 
@@ -86,8 +87,10 @@ class Interval:
 
     def fill_topic(self, topic: int, candidates: Floats) -> None:
         """Replace the extremes of one topic by those of its completions, rows × completions."""
-        self.ends[0, :, topic] = candidates.min(axis=1)
-        self.ends[1, :, topic] = candidates.max(axis=1)
+        lowest = candidates.min(axis=1)
+        highest = candidates.max(axis=1)
+        self.ends[0, :, topic] = lowest
+        self.ends[1, :, topic] = highest
         self.exact[topic] = True
 
 
@@ -177,16 +180,19 @@ class LabelIntervals:
     @cached_property
     def is_open(self) -> Bools:
         """A mask of the topics with missing labels."""
-        has_missing = self.missing.any(axis=0)
-        topics = self.universe.pool_query[has_missing]
-        return np.bincount(topics, minlength=self.universe.n_queries) > 0
+        universe = self.universe
+        has_missing = self.missing.any(axis=0)  # per document
+        topics = universe.pool_query[has_missing]
+        n_documents = np.bincount(topics, minlength=universe.n_queries)
+        return n_documents > 0
 
     def complete(self, labels: Floats) -> Judgments:
         """Return the universe with other labels, aspects × documents, on the same scales."""
+        universe = self.universe
         rows = {}
-        for name, aspect_labels in zip(self.names, labels, strict=True):
-            rows[name] = self.universe.row_values(aspect_labels)
-        return self.universe.with_labels(rows, scales=self.universe)
+        for name, labels_of_aspect in zip(self.names, labels, strict=True):
+            rows[name] = universe.row_values(labels_of_aspect)
+        return universe.with_labels(rows, scales=universe)
 
     def _values(self, judgments: Judgments) -> Floats:
         """Return the values by other judgments, runs × topics."""
@@ -224,7 +230,8 @@ class LabelIntervals:
     @cached_property
     def lowest_labels(self) -> Floats:
         """The labels with all missing ones at the lowest grade, aspects × documents."""
-        return np.where(np.isnan(self.labels), self.lowest, self.labels)
+        is_missing = np.isnan(self.labels)
+        return np.where(is_missing, self.lowest, self.labels)
 
     @cached_property
     def _lowest(self) -> Judgments:
@@ -272,8 +279,9 @@ class LabelIntervals:
         On topics without missing labels, values and differences are single numbers. If the value
         never falls with labels, its ends are those of the lowest and of the highest labels.
         """
-        all_topics = np.ones(self.universe.n_queries, dtype=np.bool_)
-        all_exact = all_topics
+        n_topics = self.universe.n_queries
+        all_topics = np.ones(n_topics, dtype=np.bool_)
+        all_exact = np.ones(n_topics, dtype=np.bool_)
         lowest = self.at_lowest  # runs × topics
         has_all_labels = ~self.is_open
         difference = lowest[self.first] - lowest[self.second]  # pairs × topics
@@ -312,16 +320,19 @@ class LabelIntervals:
         highest_difference = high_of_first - low_of_second
         bounds = np.stack([lowest_difference, highest_difference])
 
-        is_unknown = np.isnan(differences.ends[0])
+        low_differences = differences.ends[0]
+        is_unknown = np.isnan(low_differences)
         has_unknown_pair = is_unknown.any(axis=0)  # per topic
         is_filled = has_unknown_pair & ~differences.exact
         # The labels that are the best for one run need not be the worst for the other: not exact.
         not_exact = np.zeros_like(differences.exact)
         differences.fill(is_filled, bounds, not_exact)
 
-        largest_value = np.maximum(np.abs(high_of_first), np.abs(high_of_second))
-        largest_error = ROUNDING * largest_value
-        is_rounding_error = np.abs(differences.ends) <= largest_error
+        size_of_first = np.abs(high_of_first)
+        size_of_second = np.abs(high_of_second)
+        largest_error = ROUNDING * np.maximum(size_of_first, size_of_second)
+        magnitudes = np.abs(differences.ends)
+        is_rounding_error = magnitudes <= largest_error
         differences.ends[is_rounding_error] = 0.0
 
     def _divide_sums(self, values: Interval) -> None:
@@ -330,10 +341,12 @@ class LabelIntervals:
         The ideal rankings are those of the retrieved documents. Topics with missing labels are
         filled, in place; their ends are attained.
         """
-        for topic in np.flatnonzero(self.is_open).tolist():
+        open_topics = np.flatnonzero(self.is_open)
+        for topic in open_topics.tolist():
             for run_index, run in enumerate(self.rankings):
-                is_of_topic = run.hits.query == topic
-                retrieved = run.hits.row[is_of_topic]  # documents in the order of the ranking
+                hits = run.hits
+                is_of_topic = hits.query == topic
+                retrieved = hits.row[is_of_topic]  # documents in the order of the ranking
                 low_and_high = self._extremes_of_shared_ratio(retrieved)
                 values.ends[:, run_index, topic] = low_and_high
         values.exact[self.is_open] = True
@@ -452,9 +465,11 @@ class LabelIntervals:
 
     def _is_read_by(self, term: Term) -> Bools:
         """Return a mask of the aspects that a term reads."""
+        n_aspects = len(self.names)
         if not term.aspects:  # a term that names no aspects reads all
-            return np.ones(len(self.names), dtype=np.bool_)
-        return np.isin(self.names, list(term.aspects))
+            return np.ones(n_aspects, dtype=np.bool_)
+        read_names = list(term.aspects)
+        return np.isin(self.names, read_names)
 
     def _number_of_tuples(self, patterns: Floats) -> float:
         """Return the number of label tuples that some patterns of known labels allow together.
@@ -465,7 +480,8 @@ class LabelIntervals:
             The known labels; infinity is a missing one.
         """
         n_grades = [float(len(grades)) for grades in self.grades]
-        n_labels = np.where(np.isinf(patterns), n_grades, 1.0)
+        is_missing = np.isinf(patterns)
+        n_labels = np.where(is_missing, n_grades, 1.0)
         n_tuples = n_labels.prod(axis=1)  # one per pattern; floats, as they may be huge
         return float(n_tuples.sum())
 
@@ -476,7 +492,8 @@ class LabelIntervals:
         as they are.
         """
         n_left = MOST_OF_ALL  # the number of completions that may still be evaluated
-        for topic in np.flatnonzero(is_chosen).tolist():
+        chosen_topics = np.flatnonzero(is_chosen)
+        for topic in chosen_topics.tolist():
             documents = self.documents_of_topic(topic)
             is_missing = self.missing[:, documents]  # aspects × documents of the topic
             grades_of_missing = self._grades_of_missing(is_missing)
@@ -486,8 +503,8 @@ class LabelIntervals:
             has_few_rows = n_completions * n_retrieved <= _MOST_ROWS
             if has_few_completions and has_few_rows:
                 n_left -= n_completions
-                completions = np.array(list(product(*grades_of_missing)))
-                values_of_runs = self._values_of_completions(topic, completions)
+                completions = list(product(*grades_of_missing))
+                values_of_runs = self._values_of_completions(topic, np.array(completions))
                 values_of_first = values_of_runs[self.first]  # pairs × completions
                 values_of_second = values_of_runs[self.second]
                 values.fill_topic(topic, values_of_runs)
@@ -503,14 +520,16 @@ class LabelIntervals:
         # Missing labels that do not matter remain at the lowest grade.
         lowest_labels = self.lowest_labels[:, documents]
         # One copy per completion: completions × aspects × documents.
-        labels = np.repeat(lowest_labels[None], len(completions), axis=0)
+        n_completions = len(completions)
+        labels = np.repeat(lowest_labels[None], n_completions, axis=0)
         labels[:, is_missing] = completions
         values_of_topic = self.values_of_copies(np.array([topic]), labels)
         return values_of_topic[:, :, 0]  # of the only topic
 
     def documents_of_topic(self, topic: int) -> Ints:
         """Return the indices of the documents of a topic in the universe, sorted by topic."""
-        start, stop = np.searchsorted(self.universe.pool_query, [topic, topic + 1])
+        topic_of_document = self.universe.pool_query
+        start, stop = np.searchsorted(topic_of_document, [topic, topic + 1])
         return np.arange(start, stop)
 
     def _grades_of_missing(self, is_missing: Bools) -> list[Floats]:
@@ -543,10 +562,12 @@ class _Comparisons:
 
     def rows_of(self, rankings: Ints) -> Ints:
         """Return the positions of the pairs of which both are among these rankings."""
-        is_included = np.zeros(len(self.discounts), dtype=np.bool_)
+        n_rankings = len(self.discounts)
+        is_included = np.zeros(n_rankings, dtype=np.bool_)
         is_included[rankings] = True
-        has_both = is_included[self.first] & is_included[self.second]
-        return np.flatnonzero(has_both)
+        has_first = is_included[self.first]  # per pair
+        has_second = is_included[self.second]
+        return np.flatnonzero(has_first & has_second)
 
 
 @dataclass(frozen=True, eq=False)
@@ -651,7 +672,8 @@ class _TermIntervals:
     @property
     def matters(self) -> Bools:
         """A mask of the labels, aspects × documents: those read of documents with open gains."""
-        return np.asarray(self.is_read[:, None] & self.is_open)
+        is_read = self.is_read[:, None]  # aspects × 1
+        return np.asarray(is_read & self.is_open)
 
     @cached_property
     def linear(self) -> Linear | None:
@@ -731,7 +753,8 @@ class _TermIntervals:
         n_topics = owner.universe.n_queries
         ends = np.full((2, n_comparisons, n_topics), np.nan)
         is_exact = np.zeros((n_comparisons, n_topics), dtype=np.bool_)
-        for topic in np.flatnonzero(owner.is_open).tolist():
+        open_topics = np.flatnonzero(owner.is_open)
+        for topic in open_topics.tolist():
             documents = owner.documents_of_topic(topic)
             discounts_of_runs = comparisons.discounts[:-1, documents]  # the last one is empty
             is_retrieved = discounts_of_runs > 0
@@ -819,7 +842,9 @@ class _TermIntervals:
 
         discounts = comparisons.discounts[np.ix_(rankings, ideal.documents)]
         has_weight = discounts.any(axis=0)  # per document
-        weights, position_of_row = _distinct_differences(discounts[:, has_weight], first, second)
+        discounts_of_weighted = discounts[:, has_weight]
+        # Weights of distinct comparisons, and the one that each row has.
+        weights, position_of_row = _distinct_differences(discounts_of_weighted, first, second)
         # The documents with a weight come first, as the functions below expect.
         with_weight = ideal.documents[has_weight]
         without_weight = ideal.documents[~has_weight]
@@ -830,7 +855,9 @@ class _TermIntervals:
         else:
             extremes = _extremes_of_sums(form, topic, weights, gains)
             is_exact = np.ones(len(weights), dtype=np.bool_)
-        return _ExtremesOfRows(rows, extremes[:, position_of_row], is_exact[position_of_row])
+        extremes_of_rows = extremes[:, position_of_row]
+        is_exact_for_rows = is_exact[position_of_row]
+        return _ExtremesOfRows(rows, extremes_of_rows, is_exact_for_rows)
 
     def attainable_gains(self, documents: Ints, depth: int | None) -> AttainableGains:
         """Return the gains that documents of a topic can have, with its ideal ranking's discounts.
@@ -878,16 +905,20 @@ class _TermIntervals:
 
     def _intervals_by_count(self, base: Counting) -> Interval:
         """Return the extremes of a base that depends on the relevant documents' ranks only."""
-        # Level 0 is a gain of 0. Open documents may have that or another gain.
+        # Level 0 is a gain of 0. Open documents have several levels; others have a single one, and
+        # are relevant if it is not this one.
         can_have_no_gain = self.allowed[self.pattern_of_document, 0]
-        may_be_relevant = self.is_open | ~can_have_no_gain
         is_relevant = ~self.is_open & ~can_have_no_gain
+        may_be_relevant = self.is_open | is_relevant
         n_relevant = self._number_by_topic(is_relevant)
-        owner = self.owner
-        result = Interval.unknown(len(owner.rankings), owner.universe.n_queries, exact=True)
-        for run_index, run in enumerate(owner.rankings):
-            hits = run.hits.select(may_be_relevant[run.hits.row])
-            for topic in np.flatnonzero(owner.is_open).tolist():
+        runs = self.owner.rankings
+        n_topics = self.owner.universe.n_queries
+        open_topics = np.flatnonzero(self.owner.is_open)
+        result = Interval.unknown(len(runs), n_topics, exact=True)
+        for run_index, run in enumerate(runs):
+            retrieved = run.hits
+            hits = retrieved.select(may_be_relevant[retrieved.row])
+            for topic in open_topics.tolist():
                 documents = self._possibly_relevant(run, hits, topic, int(n_relevant[topic]))
                 low_and_high = extremes_by_number(base, documents)
                 result.ends[:, run_index, topic] = low_and_high
@@ -931,11 +962,12 @@ class _TermIntervals:
         among them, two cases are evaluated: the first ones in the ranking are relevant, which is
         best, or the last ones, which is worst.
         """
-        owner = self.owner
-        topic_of_document = owner.universe.pool_query
+        runs = self.owner.rankings
+        universe = self.owner.universe
+        topic_of_document = universe.pool_query
         largest_number = int(self._n_open.max(initial=0))
-        result = Interval.unknown(len(owner.rankings), owner.universe.n_queries, exact=True)
-        for run_index, run in enumerate(owner.rankings):
+        result = Interval.unknown(len(runs), universe.n_queries, exact=True)
+        for run_index, run in enumerate(runs):
             low, high = result.ends[:, run_index]  # views, which `out=` below fills
             documents = self._open_documents_by_rank(run)
             topics = topic_of_document[documents]
@@ -958,10 +990,14 @@ class _TermIntervals:
         topic_of_document = self.owner.universe.pool_query
         # Documents that are not retrieved come after all others.
         last_rank = np.iinfo(np.intp).max
-        rank = np.full(len(topic_of_document), last_rank)
-        rank[run.hits.row] = run.hits.rank
+        n_documents = len(topic_of_document)
+        rank = np.full(n_documents, last_rank)
+        hits = run.hits
+        rank[hits.row] = hits.rank
         documents = np.flatnonzero(self.is_open)
-        by_topic_and_rank = np.lexsort((rank[documents], topic_of_document[documents]))
+        ranks = rank[documents]
+        topics = topic_of_document[documents]
+        by_topic_and_rank = np.lexsort((ranks, topics))  # the last key first
         return documents[by_topic_and_rank]
 
     def _values_by_relevant(self, run: Rankings, relevant: Ints) -> Floats:
@@ -996,9 +1032,10 @@ class _TermIntervals:
         tuple.
         """
         n_patterns = len(self.allowed)
-        first_tuple_of_pattern = np.searchsorted(self.pattern_of_tuple, np.arange(n_patterns))
-        # The first tuple will do if none is preferred; the last of several preferred ones remains.
-        tuple_of_pattern = first_tuple_of_pattern
+        patterns = np.arange(n_patterns)
+        # The first tuple of the pattern will do if none is preferred.
+        tuple_of_pattern = np.searchsorted(self.pattern_of_tuple, patterns)
+        # Of several preferred ones, the last one remains.
         preferred_tuples = np.flatnonzero(is_preferred)
         patterns_of_preferred = self.pattern_of_tuple[preferred_tuples]
         tuple_of_pattern[patterns_of_preferred] = preferred_tuples
@@ -1024,12 +1061,15 @@ def _distinct_differences(discounts: Floats, first: Ints, second: Ints) -> tuple
     """
     distinct_discounts, number = np.unique(discounts, axis=0, return_inverse=True)
     number_of_ranking = number.reshape(-1)  # some versions of NumPy return a column
-    pairs = np.stack([number_of_ranking[first], number_of_ranking[second]], axis=1)
+    number_of_first = number_of_ranking[first]
+    number_of_second = number_of_ranking[second]
+    pairs = np.stack([number_of_first, number_of_second], axis=1)
     distinct_pairs, position = np.unique(pairs, axis=0, return_inverse=True)
     position_of_pair = position.reshape(-1)
     distinct_first, distinct_second = distinct_pairs.T
-    differences = distinct_discounts[distinct_first] - distinct_discounts[distinct_second]
-    return differences, position_of_pair
+    discounts_of_first = distinct_discounts[distinct_first]
+    discounts_of_second = distinct_discounts[distinct_second]
+    return discounts_of_first - discounts_of_second, position_of_pair
 
 
 def _extremes_of_ratios(weights: Floats, gains: AttainableGains) -> tuple[Floats, Bools]:
@@ -1074,11 +1114,12 @@ def _extremes_of_sums(form: Linear, topic: int, weights: Floats, gains: Attainab
     negative = np.minimum(weights, 0.0)
     lowest = positive @ lowest_gain + negative @ highest_gain
     highest = positive @ highest_gain + negative @ lowest_gain
+    extremes = np.stack([lowest, highest])
     norm = 1.0
     if form.norm is not None:
         norm = float(form.norm[topic])
-    extremes = np.stack([lowest, highest]) / norm
-    return extremes + 0.0  # turns −0 into 0
+    normalised = extremes / norm
+    return normalised + 0.0  # turns −0 into 0
 
 
 def _label_tuples(pattern: Sequence[float], grades: Sequence[Floats]) -> Floats:

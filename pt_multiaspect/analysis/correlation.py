@@ -652,7 +652,9 @@ def _kendall(scores: Floats) -> Floats:
     """Return Kendall's τ-b of scores, measures × systems: the cosine of the signs of pairs."""
     n_systems = scores.shape[1]
     first, second = np.triu_indices(n_systems, 1)  # each pair of systems once
-    differences = scores[:, first] - scores[:, second]
+    scores_of_first = scores[:, first]
+    scores_of_second = scores[:, second]
+    differences = scores_of_first - scores_of_second
     signs = np.sign(differences)  # measures × pairs of systems
     return _normalise(signs @ signs.T)
 
@@ -824,7 +826,8 @@ def _rbo(scores: Floats, p: float) -> Floats:
         overlap = _overlap_by_depth(ranks, ranks[reference])  # measures × depths
         n_of_both = n_within_depth + n_within_depth[reference]
         agreement = 2 * overlap / n_of_both
-        weighted_agreement = (1 - p) / p * (agreement @ weights)
+        weighted_sum = agreement @ weights
+        weighted_agreement = (1 - p) / p * weighted_sum
         # Below the last depth, the agreement is assumed to remain the same.
         last_agreement = agreement[:, -1]
         extrapolated = last_agreement * weight_of_rest
@@ -846,8 +849,8 @@ def _overlap_by_depth(ranks: Ints, ranks_of_reference: Ints) -> Ints:
     first_common_depth = np.maximum(ranks, ranks_of_reference)
     # Count how many systems have each first common depth, for all measures at once: with 3 systems,
     # the depths 1, 2, 3 have the numbers 0, 1, 2 for the first measure, 3, 4, 5 for the second one.
-    first_number_of_measure = np.arange(n_measures)[:, None] * n_systems
-    number_of_depth = first_number_of_measure + first_common_depth - 1
+    first_number_of_measure = np.arange(n_measures) * n_systems
+    number_of_depth = first_number_of_measure[:, None] + first_common_depth - 1
     n_numbers = n_measures * n_systems
     count_of_number = np.bincount(number_of_depth.ravel(), minlength=n_numbers)
     n_new_systems = count_of_number.reshape(n_measures, n_systems)  # measures × depths

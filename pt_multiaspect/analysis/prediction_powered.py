@@ -546,9 +546,9 @@ def _join_matrices(label: Any, names: list[Any], by_human: _Matrix, by_model: _M
 
 def _positions(items: list[Any], among: list[Any]) -> Ints:
     """Return the positions of items in a list that has all of them, compared as text."""
-    texts_of_items = list(map(str, items))
-    texts = list(map(str, among))
-    return pd.Index(texts).get_indexer(pd.Index(texts_of_items))
+    texts_of_items = pd.Index(list(map(str, items)))
+    texts = pd.Index(list(map(str, among)))
+    return texts.get_indexer(texts_of_items)
 
 
 def _check_same(human: pd.DataFrame, model: pd.DataFrame, column: str, where: str = "") -> None:
@@ -556,9 +556,12 @@ def _check_same(human: pd.DataFrame, model: pd.DataFrame, column: str, where: st
 
     `where` begins the error.
     """
-    human_values = list(map(str, human[column].unique()))
-    model_values = list(map(str, model[column].unique()))
-    noun = {"name": "runs", "measure": "measures"}[column]
+    distinct_human = human[column].unique()
+    distinct_model = model[column].unique()
+    human_values = list(map(str, distinct_human))
+    model_values = list(map(str, distinct_model))
+    nouns = {"name": "runs", "measure": "measures"}
+    noun = nouns[column]
     expected = f"{where}expected the same {noun} in human and model"
     _refuse_surplus(human_values, model_values, "human", expected)
     _refuse_surplus(model_values, human_values, "model", expected)
@@ -621,7 +624,8 @@ def _differences(values: Floats, baseline: int) -> Floats:
     The values have the shape (n_runs, n_topics), the differences one row less. They are 0 where
     they are rounding errors.
     """
-    largest = np.abs(values).max(axis=1, initial=0.0)  # (n_runs,)
+    magnitudes = np.abs(values)
+    largest = magnitudes.max(axis=1, initial=0.0)  # (n_runs,)
     largest_of_both = np.maximum(largest, largest[baseline])
     raw_differences = values - values[baseline]
     differences = remove_rounding_errors(raw_differences, largest_of_both[:, None])
@@ -797,13 +801,15 @@ def _slope(human: Floats, labels: Floats) -> Floats:
     n_human = human.shape[1]
     mean_human = human.mean(axis=1, keepdims=True)
     mean_label = labels.mean(axis=1, keepdims=True)
-    products = (human - mean_human) * (labels - mean_label)
+    human_deviations = human - mean_human
+    label_deviations = labels - mean_label
+    products = human_deviations * label_deviations
     covariance = products.sum(axis=1) / (n_human - 1)
-    slope = ratio(covariance, variance(labels))
+    raw_slope = ratio(covariance, variance(labels))
     # Deviations of equal human values are rounding errors.
     human_varies = variance(human) > 0
-    slope_or_none = np.where(human_varies, slope, 0.0)
-    return slope_or_none.clip(0, 1)
+    slope = np.where(human_varies, raw_slope, 0.0)
+    return slope.clip(0, 1)
 
 
 def _squared_error(values: _Values, fit: _Fit, distance: Floats, clusters: Clusters) -> Floats:
@@ -826,12 +832,15 @@ def _squared_error(values: _Values, fit: _Fit, distance: Floats, clusters: Clust
     labels = values.all_labels
     human_clusters = clusters.take(np.arange(values.n_human))
     regression_error = _regression_error(values, fit, distance, human_clusters)
-    label_error = fit.slope**2 * variance(labels, clusters) / len(clusters)
+    slope = fit.slope
+    label_variance = variance(labels, clusters)
+    label_error = slope**2 * label_variance / len(clusters)
     covariance = _covariance_within_clusters(fit.residuals, labels, clusters)
     # The variance of mean(e) + b·mean(labels) has twice the covariance of both, times b.
-    total = regression_error + label_error + 2 * fit.slope * covariance
+    total = regression_error + label_error + 2 * slope * covariance
     # A negative covariance must not make it smaller than the error of the residuals alone.
-    least = variance(fit.residuals, human_clusters) / len(human_clusters)
+    residual_variance = variance(fit.residuals, human_clusters)
+    least = residual_variance / len(human_clusters)
     return np.asarray(np.maximum(total, least))
 
 
@@ -874,8 +883,10 @@ def _covariance_within_clusters(residuals: Floats, labels: Floats, clusters: Clu
     """
     n_human = residuals.shape[1]
     n_topics = labels.shape[1]
-    residual_deviations = residuals - residuals.mean(axis=1, keepdims=True)
-    label_deviations = labels - labels.mean(axis=1, keepdims=True)
+    mean_residual = residuals.mean(axis=1, keepdims=True)
+    mean_label = labels.mean(axis=1, keepdims=True)
+    residual_deviations = residuals - mean_residual
+    label_deviations = labels - mean_label
     # What each topic contributes to both means; further topics have no residual.
     residual_shares = np.zeros_like(labels)
     residual_shares[:, :n_human] = residual_deviations / n_human
@@ -954,14 +965,16 @@ class _Plan:
         explained = variance_of_values - unexplained
         # The estimated slope adds errors to the first part; further topics reduce the second one.
         cost_of_slope = 1 + fraction_further / (n_human - 3)
-        topic_variance = unexplained * cost_of_slope + explained * (1 - fraction_further)
+        fraction_human = 1 - fraction_further
+        topic_variance = unexplained * cost_of_slope + explained * fraction_human
         error = np.sqrt(topic_variance / n_human)
 
         # The slope costs a degree of freedom if labels of further topics are used.
         has_further = n_human < self.n_topics
         freedom = np.where(has_further, n_human - 2, n_human - 1)
         quantile = t_quantile(freedom, self.confidence)
-        return np.asarray(quantile * error <= largest_margin)
+        margin = quantile * error
+        return np.asarray(margin <= largest_margin)
 
     def has_power(self, n_human: Floats, difference: float, power: float, slope: Floats) -> Bools:
         """Return whether the interval of n human topics excludes 0 with this probability, by row.

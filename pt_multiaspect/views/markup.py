@@ -493,8 +493,10 @@ def _greek_command(letter: str) -> str | None:
     return None
 
 
-_CAPITALS = set("gamma delta theta lambda xi pi sigma upsilon phi psi omega".split())  # noqa: SIM905
-_SMALL = _CAPITALS | set("alpha beta epsilon zeta eta iota kappa mu nu rho tau chi".split())  # noqa: SIM905
+_NAMES_IN_BOTH_CASES = "gamma delta theta lambda xi pi sigma upsilon phi psi omega"
+_NAMES_IN_SMALL_ONLY = "alpha beta epsilon zeta eta iota kappa mu nu rho tau chi"
+_CAPITALS = set(_NAMES_IN_BOTH_CASES.split())
+_SMALL = _CAPITALS | set(_NAMES_IN_SMALL_ONLY.split())
 
 
 def markdown_of(table: Table) -> str:

@@ -701,7 +701,8 @@ def _stack_columns(columns: list[_DrawnColumn], width: int) -> list[_TablePart]:
     parts = [_TablePart([*names])]
     for drawn in columns[n_names:]:
         part = parts[-1]
-        new_width = part.width + part.gap + drawn.width
+        width_before = part.width + part.gap
+        new_width = width_before + drawn.width
         # A part has at least one column besides the names, even if it is too wide.
         has_values = len(part.columns) > n_names
         if has_values and new_width > width:

@@ -160,7 +160,8 @@ def _sorted_documents(gains: Floats, query: Ints, n_queries: int) -> list[Ints]:
     keys = [*highest_first, has_no_gain, query]
     by_query = np.lexsort(keys)
     # The queries are sorted already: query i is at the positions from starts[i] to starts[i + 1].
-    starts = np.searchsorted(query, np.arange(n_queries + 1))
+    queries_and_end = np.arange(n_queries + 1)
+    starts = np.searchsorted(query, queries_and_end)
     return [by_query[start:end] for start, end in pairwise(starts)]
 
 
@@ -222,7 +223,8 @@ def _document_types(gains: Floats) -> _DocumentTypes:
     negative_gains, type_of_document, totals = np.unique(
         -gains, axis=1, return_inverse=True, return_counts=True
     )
-    return _DocumentTypes(-negative_gains, totals.astype(np.int32), type_of_document.ravel())
+    gains_of_types = -negative_gains
+    return _DocumentTypes(gains_of_types, totals.astype(np.int32), type_of_document.ravel())
 
 
 class _Aim(ABC):
@@ -316,8 +318,10 @@ class _WeightedSum(_Aim):
 
         States with the same key have the same documents, and so the same later gain.
         """
-        highest_first = descending(key, self.value(values))  # sorted by key, then by value
-        first_of_keys = heads(key[highest_first])
+        weighted_sums = self.value(values)
+        highest_first = descending(key, weighted_sums)  # sorted by key, then by value
+        sorted_key = key[highest_first]
+        first_of_keys = heads(sorted_key)
         return highest_first[first_of_keys]
 
 
@@ -363,7 +367,8 @@ class _Mean(_Aim):
 
     def value(self, values: Floats) -> Floats:
         """Return the means of the values of the measures, shape (n_states,)."""
-        weights = np.broadcast_to(self._weights[:, None], values.shape)
+        weights_of_terms = self._weights[:, None]
+        weights = np.broadcast_to(weights_of_terms, values.shape)
         return self._combine(values, weights)
 
     def hope(self, values: Floats, rank: int, counts: Counts) -> Floats:
@@ -422,7 +427,9 @@ class _States(NamedTuple):
 
     def take(self, positions: Ints) -> _States:
         """Return the states at the positions."""
-        return _States(self.counts[positions], self.values[:, positions])
+        counts = self.counts[positions]
+        values = self.values[:, positions]
+        return _States(counts, values)
 
 
 class _Step(NamedTuple):
@@ -435,7 +442,9 @@ class _Step(NamedTuple):
 
     def take(self, positions: Ints) -> _Step:
         """Return the step to the states at the positions."""
-        return _Step(self.previous[positions], self.chosen[positions])
+        previous = self.previous[positions]
+        chosen = self.chosen[positions]
+        return _Step(previous, chosen)
 
 
 class _KeptStates(NamedTuple):
@@ -483,11 +492,13 @@ def _beam(aim: _Aim, types: _DocumentTypes, floor: float, width: int) -> tuple[I
 
     final_values = aim.value(states.values)
     best = int(np.argmax(final_values))
-    bound = max(float(final_values[best]), floor, highest_dropped)
+    best_value = float(final_values[best])
+    bound = max(best_value, floor, highest_dropped)
     # The documents that are left do not change the value, so that any order will do.
     n_left = totals - states.counts[best]
     types_left = np.repeat(np.arange(n_types), n_left)
-    sequence = np.concatenate([_trace_back(steps, best), types_left])
+    types_placed = _trace_back(steps, best)
+    sequence = np.concatenate([types_placed, types_left])
     return sequence, bound
 
 
@@ -540,7 +551,8 @@ def _choose_states(hope: Floats, floor: float, width: int) -> tuple[Ints, float]
     hopeful = np.flatnonzero(can_exceed_floor)
     if len(hopeful) <= width:
         return hopeful, -np.inf
-    by_hope = np.argsort(-hope[hopeful], kind="stable")
+    hope_of_hopeful = hope[hopeful]
+    by_hope = np.argsort(-hope_of_hopeful, kind="stable")
     highest_first = hopeful[by_hope]
     first_dropped = highest_first[width]
     return highest_first[:width], float(hope[first_dropped])
@@ -644,6 +656,7 @@ def _all_subsets(n_types: int) -> Counts:
     # The binary digits of a subset's number say which types it has: 5, or 101, has the first and
     # the third one. Shifted by a type's position, the number ends with its digit.
     numbers = np.arange(2**n_types)
-    shifted = numbers[:, None] >> np.arange(n_types)
+    positions_of_types = np.arange(n_types)
+    shifted = numbers[:, None] >> positions_of_types
     last_digit = shifted & 1
     return last_digit.astype(np.int32)
