@@ -74,7 +74,7 @@ class Adapter(Base):
 
 
 def adapts(measure: Measure) -> Callable[[A], A]:
-    """Register the decorated class as the implementation of measures with the class of `measure`."""
+    """Register the decorated class as the adapter of measures with the class of `measure`."""
 
     def register(adapter: A) -> A:
         ADAPTERS[type(measure)] = adapter
@@ -84,7 +84,7 @@ def adapts(measure: Measure) -> Callable[[A], A]:
 
 
 def adapter_of(measure: Measure) -> Adapter | None:
-    """Return the adapter of a measure of ir-measures, or None if none supports its class and parameters."""
+    """Return the adapter of a measure of ir-measures, or None if none supports the measure."""
     adapter = ADAPTERS.get(type(measure))
     if adapter is None or measure.params.get("judged_only"):
         return None

@@ -1,4 +1,4 @@
-"""The interface of single-aspect measures: the base classes `Base` and `LinearBase`, and the terms of measures."""
+"""The interface of single-aspect measures: `Base` and `LinearBase`, and the terms of measures."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ _ROUNDING = 1e-13
 
 
 class Base(ABC):
-    """A single-aspect measure, which multi-aspect measures evaluate on each aspect or on a combination of them.
+    """A single-aspect measure.
 
-    Only `text`, `at` and `score` have to be defined. The other methods are optional; their defaults
-    mean "unknown", so that bounds and normalisation raise an error. Bases are immutable values,
-    compared and hashed by class and parameters.
+    Multi-aspect measures evaluate it on each aspect, or on a combination of them. Only `text`, `at`
+    and `score` have to be defined. The other methods are optional; their defaults mean "unknown",
+    so that bounds and normalisation raise an error. Bases are immutable values, compared and hashed
+    by class and parameters.
     """
 
     #: Minimum and maximum value.
@@ -96,20 +97,23 @@ class Base(ABC):
         return None
 
     def progression(self, target: Target) -> Progression | None:
-        """Return the measure computed rank by rank; moving a better document up must never decrease the value."""
+        """Return the measure computed rank by rank, or None if it has no such form.
+
+        Moving a better document up must never decrease the value.
+        """
         return None
 
     def contributions(self, ranking: Hits, target: Target) -> Floats | None:
-        """Return the contribution of each document of the ranking to the value of its query; None if unknown."""
+        """Return what each document of the ranking adds to the value of its query, or None."""
         form = self.additive(target)
         if form is None:
             return None
         return form.contributions(ranking)
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown | None:
-        """Return the values of rankings as sums over ranks, with gains and discounts; None if unknown.
+        """Return the value of each query as a sum over all retrieved documents; None if unknown.
 
-        Follows from `additive` or `contributions`.
+        By default, it follows from `additive`, or else from `contributions`.
         """
         form = self.additive(target)
         if form is not None:
@@ -119,15 +123,17 @@ class Base(ABC):
         contributions = self.contributions(ranking, target)
         if contributions is None:
             return None
-        if len(contributions) == len(ranking.query):
-            # One per judged document: documents without judgments contribute nothing.
-            contributions = ranking.spread(contributions)
+        # The documents of `ranking` are judged; `dense` has all retrieved ones, in the same order.
+        n_judged = len(ranking.query)
+        if len(contributions) == n_judged:
+            contributions = ranking.spread(contributions)  # 0 for unjudged documents
         dense = ranking.dense()
-        gain = np.append(self.gain(target), target.unjudged)  # the last for unjudged documents
-        return Breakdown(dense, contributions, gain[dense.row])
+        # In `dense`, the row of unjudged documents is the one after the last judged document.
+        gain_of_row = np.append(self.gain(target), target.unjudged)
+        return Breakdown(dense, contributions, gain_of_row[dense.row])
 
     def exponential(self) -> Base | None:
-        """Return the measure with the gain 2^g - 1, or None if it has no specific form for this gain.
+        """Return the measure with the gain 2^g - 1, or None if it has no form of its own for this.
 
         Raises
         ------
@@ -155,19 +161,22 @@ class Base(ABC):
             If `score` does not return one finite number per query.
         """
         key = ("base", self, target)
-        values: Floats = rankings.compute_once(key, lambda: self._values(rankings, target))
+        values: Floats = rankings.compute_once(key, lambda: self._check_and_score(rankings, target))
         return values
 
-    def _values(self, rankings: Rankings, target: Target) -> Floats:
-        """Return what `values` does, which computes it once."""
-        if target.unjudged and not self.stated.reads_unjudged:
+    def _check_and_score(self, rankings: Rankings, target: Target) -> Floats:
+        """Return the value of each query, after checking that the base supports the gains."""
+        unjudged_documents_gain = target.unjudged != 0
+        if unjudged_documents_gain and not self.stated.reads_unjudged:
             raise MultiAspectError(
                 f"the base {self.text} does not support gains of unjudged documents"
             )
         if self.reads_gains and not self.stated.accepts_negative_gains:
-            target.source.check_gains(self.text)
+            target.source.check_gains(self.text)  # an error for negative gains
+        top_ranks = rankings.top(self.depth)
+        # NumPy's warnings of infinite values and NaN are left to `check_values`, an error.
         with np.errstate(over="ignore", invalid="ignore"):
-            values = self.score(rankings.top(self.depth), target)
+            values = self.score(top_ranks, target)
         return check_values(values, rankings.judgments.qids, self.text)
 
     def empty(self, target: Target) -> Bools:
@@ -180,7 +189,7 @@ class Base(ABC):
         return target.compute_once(("empty", self), find_empty)
 
     def has_positive(self, target: Target) -> Bools:
-        """Return a mask of the queries with a judged document that is positive, so that values can exceed 0."""
+        """Return a mask of the queries with a positive judged document: values can exceed 0."""
         return ~self.empty(target)
 
     @property
@@ -233,7 +242,10 @@ class Base(ABC):
 
 
 class LinearBase(Base):
-    """A base of the form Σ_k discount(k) · gain(d_k) / norm, down to a depth. Subclasses define only `linear`."""
+    """A base of the form Σ_k discount(k) · gain(d_k) / norm, down to a depth.
+
+    Subclasses define only `linear`.
+    """
 
     def statements(self) -> Statements:
         """State that sorting by gain is optimal."""
@@ -302,7 +314,7 @@ class Term:
     aspects: tuple[str, ...] = ()
 
     def check_gains(self, what: str) -> None:
-        """Raise an error that starts with `what` if the base reads gains, and negative ones are declared."""
+        """Raise an error that starts with `what` if the base reads gains and some are negative."""
         if self.base.reads_gains:
             self.target.source.check_gains(what)
 

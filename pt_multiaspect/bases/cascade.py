@@ -15,7 +15,7 @@ from ..kernels import relevance
 from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Geometric, Reciprocal
 from ..kernels.hits import Hits
-from ..kernels.progress import CascadeProgress, Progression, RRProgress
+from ..kernels.progress import CascadeProgress, Counts, Progress, Progression, RRProgress
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import Base
@@ -35,7 +35,7 @@ class ReciprocalRank(Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Whether there is no cutoff; with one, ir-measures breaks ties as MS MARCO's evaluator does."""
+        """Whether there is no cutoff; with one, ir-measures breaks ties as MS MARCO does."""
         return self.cutoff is None
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
@@ -44,9 +44,12 @@ class ReciprocalRank(Adapter):
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
-        return Progression(
-            self.gain(target), lambda gain, totals, _: RRProgress(gain, self.cutoff, totals)
-        )
+
+        def begin(gain: Floats, totals: Counts, query: int) -> Progress:
+            """Begin a query with documents of these gains; `totals` is the number of each."""
+            return RRProgress(gain, self.cutoff, totals)
+
+        return Progression(self.gain(target), begin)
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return 1 / rank at the first relevant document, 0 elsewhere."""
@@ -54,7 +57,7 @@ class ReciprocalRank(Adapter):
 
 
 def _stop(target: Target) -> Floats:
-    """Return the probability of stopping at each judged document; the last element is for unjudged documents."""
+    """Return the probability of stopping at each judged document, and last at an unjudged one."""
 
     def compute_stop() -> Floats:
         gain = np.append(target.gain, target.unjudged)
@@ -78,8 +81,9 @@ class _Cascade(Base):
         )
 
     def stop(self, target: Target) -> Floats:
-        """Return the probability of stopping at each judged document, if the user reaches it: that of ERR."""
-        return _stop(target)[:-1]
+        """Return the probability of stopping at each judged document that the user reaches."""
+        stop_of_all = _stop(target)  # last at an unjudged document
+        return stop_of_all[:-1]
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
@@ -90,10 +94,15 @@ class _Cascade(Base):
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
-        return Progression(
-            self.stop(target),
-            lambda stop, totals, _: CascadeProgress(stop, self.cutoff, totals, self.discount),
-        )
+
+        def begin(stop: Floats, totals: Counts, query: int) -> Progress:
+            """Begin a query, where users stop at documents with these probabilities.
+
+            Documents of equal probability are of one type; `totals` is their number per type.
+            """
+            return CascadeProgress(stop, self.cutoff, totals, self.discount)
+
+        return Progression(self.stop(target), begin)
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return the discounted probability of stopping at each document."""
@@ -103,7 +112,7 @@ class _Cascade(Base):
 
 @adapts(ir_measures.ERR)
 class ExpectedReciprocalRank(_Cascade, Adapter):
-    """Expected reciprocal rank; the user stops at a document with probability (2^gain - 1) / 2^top."""
+    """Expected reciprocal rank: the probability of stopping is (2^gain - 1) / 2^top."""
 
     SHORT_DESC = (
         "The mean of 1 divided by the rank where a user stops, which good documents make likely."
@@ -123,13 +132,16 @@ class ExpectedReciprocalRank(_Cascade, Adapter):
         return relevance.err_contributions(ranking, _stop(target))
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
-        """Return the values as sums over ranks, with the probabilities of stopping as a column."""
-        dense = ranking.dense()
-        gain = np.append(target.gain, target.unjudged)  # the last for unjudged documents
-        stop = _stop(target)
-        contributions = relevance.err_contributions(dense, stop)
-        columns = {"stop": stop[dense.row]}
-        return Breakdown(dense, contributions, gain[dense.row], columns=columns)
+        """Return the values as sums over all retrieved documents, with the column "stop".
+
+        It has the probability that a user who reaches a document stops there.
+        """
+        dense = ranking.dense()  # with unjudged documents, whose row is after the last judged one
+        gain_of_row = np.append(target.gain, target.unjudged)
+        stop_of_row = _stop(target)  # its last element is that of unjudged documents, too
+        contributions = relevance.err_contributions(dense, stop_of_row)
+        columns = {"stop": stop_of_row[dense.row]}
+        return Breakdown(dense, contributions, gain_of_row[dense.row], columns=columns)
 
 
 def linear_stop(target: Target) -> Floats:
@@ -167,7 +179,7 @@ class _Term(Base):
 
 
 class LinearStopping(_Cascade, _Term):
-    """ERR as NTCIREVAL computes it: the user stops with the probability gain / (1 + maximum gain)."""
+    """ERR as NTCIREVAL computes it: the probability of stopping is gain / (1 + maximum gain)."""
 
     NAME = "LinearStopping"
     discount = Reciprocal()
@@ -208,7 +220,7 @@ class RankBiasedStopping(_RankBiased, _Cascade):
 
 
 class Effort(_RankBiased):
-    """-(1 - p) Σ_k p^(k-1) over the ranks of all documents retrieved: what examining them costs the user."""
+    """-(1 - p) Σ_k p^(k-1) over all retrieved documents: what examining them costs the user."""
 
     NAME = "Effort"
     RANGE = (-1.0, 0.0)
@@ -224,10 +236,11 @@ class Effort(_RankBiased):
         return "the effort of RBU (bounds are known for effort=0)"
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        """Evaluate rankings."""
-        # The sum of -(1 - p) p^(k-1) over the first n ranks is p^n - 1.
+        """Return minus the effort of each query, which depends on the number of ranks only."""
         p = float(self.params["p"])
-        return np.asarray(np.power(p, ranking.n_ret) - 1.0, dtype=np.float64)
+        # Each rank k costs (1 - p) p^(k-1). Over n ranks, this geometric series sums to 1 - p^n.
+        power = np.power(p, ranking.n_ret)
+        return np.asarray(power - 1.0, dtype=np.float64)
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return the negative discount of each retrieved document."""

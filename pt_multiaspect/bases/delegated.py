@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -40,28 +40,32 @@ T = TypeVar("T")
 
 
 class Delegated(Adapter):
-    """A base computed by ir-measures. The labels it receives are the gains, or 1 for relevant documents.
+    """A base computed by ir-measures.
 
-    The parameter ``max_rel`` of SDCG, INST, BPM and others is the maximum gain of the scale, if it
-    is not given.
+    The labels that ir-measures receives are the gains, or 1 for relevant documents. The parameter
+    ``max_rel`` of SDCG, INST, BPM and others is the maximum gain of the scale, if it is not given.
     """
 
     def __init__(self, measure: Measure) -> None:
         super().__init__(measure)
-        self.BINARY = "rel" in measure.SUPPORTED_PARAMS  # type: ignore[misc]
-        self._reads_labels = "gains" in measure.params
-        if "max_rel" in measure.SUPPORTED_PARAMS and "max_rel" not in measure.params:
+        accepted = measure.SUPPORTED_PARAMS
+        # Measures with a lowest relevant label count documents as relevant or not.
+        self.BINARY = "rel" in accepted  # type: ignore[misc]
+        # The parameter `gains` maps labels to gains.
+        self._maps_labels = "gains" in measure.params
+        # The maximum gain, if it is not given, is that of the scale.
+        if "max_rel" in accepted and "max_rel" not in measure.params:
             self._from_scale = ("max_rel",)
         if measure.NAME in _UNBOUNDED:
             self.RANGE = (0.0, np.inf)  # type: ignore[misc]
 
     def statements(self) -> Statements:
-        """State the maximum gain, whether it is that of the scale, and whether ``gains`` maps labels to gains."""
+        """State the maximum gain, if it is that of the scale, and if ``gains`` maps labels."""
         return replace(
             super().statements(),
             needs_top=bool(self._from_scale),
             max_gain=self.params.get("max_rel", _MAX_LABEL),
-            reads_labels=self._reads_labels,
+            reads_labels=self._maps_labels,
         )
 
     @property
@@ -80,8 +84,8 @@ class Delegated(Adapter):
         return not self._is_binarised
 
     def gain(self, target: Target) -> Floats:
-        """Return the gain of each judged document; those of ``gains`` if the measure has that parameter."""
-        if self._reads_labels:
+        """Return the gain of each judged document, to which ``gains`` maps its label, if given."""
+        if self._maps_labels:
             return target.source.mapped_gains(self.params["gains"])
         return super().gain(target)
 
@@ -110,29 +114,36 @@ class Delegated(Adapter):
     def _labels_of_documents(self, target: Target) -> Floats:
         """Return the labels that ir-measures reads, one per judged document.
 
-        They are the gains, or the negative labels of junk documents, as some measures distinguish
-        these from non-relevant documents. Documents without labels are NaN.
+        They are the gains if these are positive. Other documents have the label 0 or, if they are
+        junk, a negative one, which some measures distinguish from 0. Documents without labels are
+        NaN.
         """
         if self._is_binarised:
             gain = self.relevant(target).astype(np.float64)
-        elif self._reads_labels:
+        elif self._maps_labels:
             gain = self.gain(target)
         else:
             gain = target.gain
-        junk = target.source.junk  # the negative label of junk, NaN without labels, 0 for others
-        keeps_junk = np.isnan(junk) | (gain <= 0)
-        return np.where(keeps_junk, junk, gain)
+        # The labels of documents without a gain: negative for junk, NaN if unjudged, else 0.
+        label_without_gain = target.source.junk
+        is_unjudged = np.isnan(label_without_gain)
+        has_no_gain = is_unjudged | (gain <= 0)
+        return np.where(has_no_gain, label_without_gain, gain)
 
     def _measure_of_labels(self, target: Target) -> Measure:
-        """Return the measure that ir-measures computes on the labels that it receives."""
-        if self._from_scale:
+        """Return the measure that ir-measures computes on the result of `_labels_of_documents`.
+
+        These labels are gains already: the parameters that map labels to gains must not do so
+        again.
+        """
+        if self._from_scale:  # max_rel is not given
             highest = max(int(target.top), 1)
             return self.measure(max_rel=highest)
-        if self._is_binarised:
+        if self._is_binarised:  # the label of relevant documents is 1, whatever `rel` is
             return self.measure(rel=1)
-        if self._reads_labels:  # the labels are the gains that `gains` maps them to
-            params = {name: value for name, value in self.params.items() if name != "gains"}
-            return type(self.measure)(**params)
+        if self._maps_labels:
+            other_params = {name: value for name, value in self.params.items() if name != "gains"}
+            return type(self.measure)(**other_params)
         return self.measure
 
     def _check_labels(self, labels: Floats) -> None:
@@ -172,8 +183,9 @@ def as_base(measure: Measure | Base) -> Base:
 
 
 def first_fraction(labels: Floats) -> float | None:
-    """Return the first label that is not an integer, which ir-measures cannot evaluate; NaN is ignored."""
-    is_fraction = (labels != np.floor(labels)) & ~np.isnan(labels)
+    """Return the first label that is not an integer, or None; NaN is ignored."""
+    is_judged = ~np.isnan(labels)
+    is_fraction = (labels != np.floor(labels)) & is_judged
     fractions = labels[is_fraction]
     if len(fractions):
         return float(fractions[0])
@@ -181,7 +193,7 @@ def first_fraction(labels: Floats) -> float | None:
 
 
 class IrMeasures(Memo):
-    """Measures computed by ir-measures on single-aspect labels, prepared once for any number of runs.
+    """Measures computed by ir-measures on single-aspect labels, prepared once for all runs.
 
     Parameters
     ----------
@@ -198,13 +210,15 @@ class IrMeasures(Memo):
         self._judgments = judgments
         self._labels = labels
 
-    def _make_evaluators(self) -> list[Any]:
-        """Return an evaluator of ir-measures for each group of measures, with the names of the queries in it."""
+    def _make_evaluators(self) -> list[tuple[Any, Objects]]:
+        """Return an evaluator of ir-measures, and its names of queries, per group of measures."""
         self._check_labels()
-        evaluators = []
+        evaluators: list[tuple[Any, Objects]] = []
         for group in self._groups():
-            qrels, names = self._qrels_for(group[0])
-            evaluators.append((self._make_evaluator(group, qrels), names))
+            first_measure = group[0]  # all measures of a group need the same qrels
+            qrels, names = self._qrels_for(first_measure)
+            evaluator = self._make_evaluator(group, qrels)
+            evaluators.append((evaluator, names))
         return evaluators
 
     def _make_evaluator(self, group: Sequence[Measure], qrels: pd.DataFrame) -> Any:
@@ -249,18 +263,19 @@ class IrMeasures(Memo):
                 )
 
     def _qrels_for(self, measure: Measure) -> tuple[pd.DataFrame, Objects]:
-        """Return the qrels of the group of a measure, and the names of the queries in them."""
+        """Return the qrels for a measure, and the names of the queries in them."""
         if "gains" in measure.params:
-            labels = self._labels_for(measure)
+            labels = self._labels_to_map(measure.params["gains"])
         else:
             labels = self._labels_without_negative_queries()
-        if function_of(measure) is None:
+        if function_of(measure) is not None:
+            # Users' functions may look topics up by their ids, and read further columns.
+            names = self._judgments.qids.astype(object)
+            columns = qrels_inputs([measure])
+        else:
             # gdeval fails on query ids that are not numbers.
             names = query_numbers(self._judgments.n_queries)
-            return self._qrels(labels, names), names
-        # Users' functions may look topics up, and read further columns.
-        names = self._judgments.qids.astype(object)
-        columns = qrels_inputs([measure])
+            columns = []
         if columns:
             return self._rows(columns, labels, names), names
         return self._qrels(labels, names), names
@@ -276,18 +291,19 @@ class IrMeasures(Memo):
         has_only_negative = best[query] < 0  # per document, of its query
         return np.where(has_only_negative, np.maximum(self._labels, 0.0), self._labels)
 
-    def _labels_for(self, measure: Measure) -> Floats:
-        """Return the labels for a measure that maps them to gains; NaN in queries whose gains are all negative.
+    def _labels_to_map(self, gains: Mapping[Any, float]) -> Floats:
+        """Return the labels for a measure that itself maps them to `gains`.
 
-        pytrec_eval reads out of bounds on those. Queries that are left out have the default value,
-        0.
+        They are NaN in queries whose gains are all negative, as pytrec_eval reads out of bounds on
+        those. Without labels, a query is left out of the qrels and has the default value, 0.
         """
-        gain = self._labels.copy()
-        for label, value in measure.params["gains"].items():
-            gain[self._labels == float(label)] = value
+        gain = self._labels.copy()  # labels that `gains` does not list are gains themselves
+        for label, gain_of_label in gains.items():
+            has_label = self._labels == float(label)
+            gain[has_label] = gain_of_label
         query = self._judgments.pool_query
         best = _best_of_queries(gain, query, self._judgments.n_queries)
-        has_only_negative = best[query] < 0
+        has_only_negative = best[query] < 0  # per document, of its query
         return np.where(has_only_negative, np.nan, self._labels)
 
     def _qrels(self, labels: Floats, names: Objects) -> pd.DataFrame:
@@ -333,45 +349,67 @@ class IrMeasures(Memo):
         query_or_none = self._judgments.query_positions(qids)  # -1 for queries without judgments
         is_judged = query_or_none >= 0
         judged_run = run[is_judged]
-        query = query_or_none[is_judged]
+        query = query_or_none[is_judged]  # the index of the query of each row
         values: dict[Measure, Floats] = {}
         for measure in self.measures:
-            values[measure] = np.full(self._judgments.n_queries, float(measure.DEFAULT))
+            default = float(measure.DEFAULT)
+            values[measure] = np.full(self._judgments.n_queries, default)
         evaluators = self.compute_once("evaluators", self._make_evaluators)
         self._check_documents(judged_run["doc_id"].to_numpy(dtype=object))
-        # The qrels of an evaluator may have other names of queries than the run.
         for evaluator, names in evaluators:
-            position_of = {name: position for position, name in enumerate(names)}
-            renamed = judged_run.assign(query_id=names[query])
-            for metric in self._metrics(evaluator, renamed, judged_run["query_id"]):
-                if not np.isnan(metric.value):
-                    position = position_of[metric.query_id]
-                    values[metric.measure][position] = metric.value
+            # `names` are the names of the queries in the qrels of this evaluator, by their index.
+            index_of_name = {name: index for index, name in enumerate(names)}
+            renamed_run = judged_run.assign(query_id=names[query])
+            for metric in self._metrics(evaluator, renamed_run, judged_run["query_id"]):
+                if np.isnan(metric.value):  # the default stays
+                    continue
+                index = index_of_name[metric.query_id]
+                values[metric.measure][index] = metric.value
         return values
 
     def _metrics(self, evaluator: Any, run: pd.DataFrame, qids: pd.Series) -> list[Any]:
-        """Return what an evaluator of ir-measures computes; errors name the measure and the query that fail."""
+        """Return what an evaluator of ir-measures computes for a run, in which queries are renamed.
 
-        def compute(measures: Sequence[Measure]) -> list[Any]:
-            """Compute all measures of the evaluator, or some of them by an evaluator of their own."""
-            if len(measures) == len(evaluator.measures):
-                return list(evaluator.iter_calc(run))
-            qrels, _ = self._qrels_for(measures[0])
-            return list(self._make_evaluator(measures, qrels).iter_calc(run))
-
+        Errors name the measure that fails and, unless it is a user's function, the query, by its id
+        in `qids`, which has the original id of each row.
+        """
         measures = list(evaluator.measures)
-        if function_of(measures[0]) is not None:
-            return compute_or_name_measure(measures, compute)
+        is_of_user = function_of(measures[0]) is not None
+
+        def compute(some_measures: Sequence[Measure]) -> list[Any]:
+            return self._compute(evaluator, some_measures, run)
+
         try:
             return compute_or_name_measure(measures, compute)
         except MultiAspectError as error:
-            # Evaluate queries one by one to find the one that fails.
-            for qid, rows in run.groupby(qids, sort=False):
-                try:
-                    list(evaluator.iter_calc(rows))
-                except Exception:
-                    raise MultiAspectError(f"query {qid}: {error}") from error.__cause__
+            if not is_of_user:
+                _name_query(error, evaluator, run, qids)
             raise
+
+    def _compute(self, evaluator: Any, measures: Sequence[Measure], run: pd.DataFrame) -> list[Any]:
+        """Return what ir-measures computes for all measures of an evaluator, or some of them."""
+        are_all = len(measures) == len(evaluator.measures)
+        if are_all:
+            return list(evaluator.iter_calc(run))
+        # An evaluator computes all its measures, so some of them need one of their own.
+        qrels, _ = self._qrels_for(measures[0])
+        smaller_evaluator = self._make_evaluator(measures, qrels)
+        return list(smaller_evaluator.iter_calc(run))
+
+
+def _name_query(
+    error: MultiAspectError, evaluator: Any, run: pd.DataFrame, qids: pd.Series
+) -> None:
+    """Raise the error of an evaluator again, with the first query that it cannot evaluate alone.
+
+    Return if there is none. `qids` has the query of each row of the run.
+    """
+    for qid, rows in run.groupby(qids, sort=False):
+        try:
+            list(evaluator.iter_calc(rows))
+        except Exception:
+            # The cause is the error of ir-measures, which `error` reports.
+            raise MultiAspectError(f"query {qid}: {error}") from error.__cause__
 
 
 def _is_computed_by_gdeval(measure: Measure) -> bool:
@@ -401,15 +439,16 @@ def _remedy(measure: Measure) -> str:
 def compute_or_name_measure(
     measures: Sequence[Measure], compute: Callable[[Sequence[Measure]], T]
 ) -> T:
-    """Call a function with measures; if it raises an error, call it with each, so that errors name only one."""
+    """Return the result of a function of measures; its errors name the measure that causes them."""
     if len(measures) > 1:
         try:
             return compute(measures)
         except Exception:
+            # Compute them one by one: the first that fails raises an error with its name.
             for measure in measures:
                 with name_measures_in_errors([measure]):
                     compute([measure])
-    # There is only one, or each is computed alone, and all together are not.
+    # There is a single measure, or each succeeds alone: an error names all of them.
     with name_measures_in_errors(measures):
         return compute(measures)
 
@@ -444,7 +483,7 @@ def name_measures_in_errors(measures: Collection[Measure]) -> Iterator[None]:
 
 
 def measure_groups(measures: Iterable[Measure]) -> list[list[Measure]]:
-    """Return groups of measures that one evaluator of ir-measures can compute without confusing them.
+    """Return groups of measures that one evaluator of ir-measures computes without confusion.
 
     In an evaluator of several measures, a plain nDCG may get the gains of another nDCG, and NumRet
     may count judged documents only, depending on the order of a set.
@@ -463,32 +502,43 @@ def measure_groups(measures: Iterable[Measure]) -> list[list[Measure]]:
 
 
 def function_of(measure: Measure) -> Callable[..., Any] | None:
-    """Return the function of a measure that `ir_measures.define` or `define_byquery` made, or None."""
+    """Return the user's function that computes a measure; None for measures of other kinds.
+
+    `ir_measures.define` and `define_byquery` make such measures.
+    """
     method = getattr(type(measure), "runtime_impl", None)
     if method is None:
         return None
-    function: Callable[..., Any] = inspect.getclosurevars(method).nonlocals.get("impl", method)
+    # The method that `define` writes calls the user's function, a variable of `define`, as `impl`.
+    variables = inspect.getclosurevars(method).nonlocals
+    function: Callable[..., Any] = variables.get("impl", method)
     return function
 
 
 def run_inputs(measures: Iterable[Measure]) -> list[str]:
-    """Return the columns of runs that users' functions name as inputs, except those that every run has."""
+    """Return the columns of runs that users' functions read, except those that every run has."""
     return _inputs(measures, "RUN_INPUTS", ("query_id", "doc_id", "score", "qid", "docno"))
 
 
 def qrels_inputs(measures: Iterable[Measure]) -> list[str]:
-    """Return the columns of qrels that users' functions name as inputs, except those that all qrels have."""
+    """Return the columns of qrels that users' functions read, except those that all qrels have."""
     usual = ("query_id", "doc_id", "relevance", "qid", "docno", "label")
     return _inputs(measures, "QREL_INPUTS", usual)
 
 
 def _inputs(measures: Iterable[Measure], attribute: str, usual: Sequence[str]) -> list[str]:
-    """Return the distinct columns that an attribute of users' measures names, but the usual ones."""
-    named: dict[str, None] = {}
+    """Return the distinct columns that users' functions read, but the usual ones.
+
+    The attribute, ``RUN_INPUTS`` or ``QREL_INPUTS``, has the columns that a user has named to
+    `ir_measures.define`.
+    """
+    columns: dict[str, None] = {}  # distinct ones, in order
     for measure in measures:
-        if function_of(measure) is not None:
-            named.update(dict.fromkeys(getattr(measure, attribute, ())))
-    return [name for name in named if name not in usual]
+        if function_of(measure) is None:
+            continue
+        inputs = getattr(measure, attribute, ())
+        columns.update(dict.fromkeys(inputs))
+    return [column for column in columns if column not in usual]
 
 
 def reads_relevance(measure: Measure) -> bool:
@@ -500,7 +550,9 @@ def reads_relevance(measure: Measure) -> bool:
 
 
 def check_functions(measures: Iterable[Measure]) -> None:
-    """Raise an error for equal measures with different functions, as ir-measures would compute only one.
+    """Raise an error for equal measures with different functions.
+
+    ir-measures would compute only one of them.
 
     Raises
     ------
@@ -521,12 +573,14 @@ def check_functions(measures: Iterable[Measure]) -> None:
 
 
 def query_numbers(n_queries: int) -> Objects:
-    """Return names of queries that every back end of ir-measures reads."""
-    return np.arange(1, n_queries + 1).astype(str).astype(object)
+    """Return names of queries that every back end of ir-measures reads: "1", "2" and so on."""
+    numbers = np.arange(1, n_queries + 1)
+    return numbers.astype(str).astype(object)
 
 
 def _best_of_queries(values: Floats, query: Ints, n_queries: int) -> Floats:
     """Return the maximum of each query; -inf for queries without values."""
     best = np.full(n_queries, -np.inf)
-    np.maximum.at(best, query, np.nan_to_num(values, nan=-np.inf))
+    without_nan = np.nan_to_num(values, nan=-np.inf)
+    np.maximum.at(best, query, without_nan)
     return best

@@ -35,16 +35,16 @@ class NDCG(LinearBase, Adapter):
         return bool(self["dcg"] == "exp-log2")
 
     @property
-    def _reads_labels(self) -> bool:
-        """Whether ``gains`` maps labels to gains."""
+    def _maps_labels(self) -> bool:
+        """Whether the parameter ``gains`` maps labels to gains."""
         return "gains" in self.params
 
     def statements(self) -> Statements:
-        """State what follows from the parameters ``dcg`` and ``gains``, and that gains may be negative."""
+        """State what follows from ``dcg`` and ``gains``, and that gains may be negative."""
         return replace(
             super().statements(),
             exponentiates_gains=self._exponentiates,
-            reads_labels=self._reads_labels,
+            reads_labels=self._maps_labels,
             accepts_negative_gains=True,
         )
 
@@ -55,47 +55,64 @@ class NDCG(LinearBase, Adapter):
 
     def gain(self, target: Target) -> Floats:
         """Return the gain of each judged document, before it is exponentiated."""
-        if self._reads_labels:
+        if self._maps_labels:
             return target.source.mapped_gains(self.params["gains"])
         return target.gain
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form, whose norm is the DCG of the ideal ranking."""
-        if self._reads_labels:
-            target = target.with_gain(self.gain(target))
-        if self._exponentiates:
-            target = target.exponentiate()
-        ideal = Ideal(Log2(), self.cutoff)
-        return Linear(target, target.gain, Log2(), depth=self.cutoff, ideal=ideal)
+        evaluated = target
+        if self._maps_labels:
+            gain = self.gain(target)
+            evaluated = evaluated.with_gain(gain)
+        if self._exponentiates:  # the labels, or the gains that replace them
+            evaluated = evaluated.exponentiate()
+        discount = Log2()
+        ideal = Ideal(discount, self.cutoff)
+        return Linear(evaluated, evaluated.gain, discount, depth=self.cutoff, ideal=ideal)
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
-        """Return the values as sums over ranks, with gains and discounts."""
-        result = super().breakdown(ranking, target)
-        if not self._exponentiates:
-            return result
-        # Gains 2^g - 1 are divided by 2^(highest g of the query), so that none is too large for a
-        # float. Explanations show them undivided where they are not.
+        """Return the values as sums over ranks, with gains, discounts and the ideal DCG."""
+        breakdown = super().breakdown(ranking, target)
+        if self._exponentiates:
+            return self._undo_division(breakdown, target)
+        return breakdown
+
+    def _undo_division(self, breakdown: Breakdown, target: Target) -> Breakdown:
+        """Return the breakdown with the gains 2^g - 1 and the ideal DCG of these as its norm.
+
+        In the form that `linear` returns, both are divided by 2^(highest g of the query), as they
+        may be too large for a float. If they are, or nearly, they stay divided. The contributions,
+        gain times discount / norm, are the same.
+        """
         exponent = self.gain(target)
         highest = target.with_gain(exponent).highest  # shape (n_queries,)
-        is_too_large = highest.max(initial=0.0) >= np.finfo(np.float64).maxexp / 2
-        if is_too_large or result.norm is None:
-            return result
-        gain = np.append(np.exp2(exponent) - 1.0, 0.0)  # the last for unjudged documents
-        norm = result.norm * np.exp2(highest)
-        return replace(result, gain=gain[result.hits.row], norm=norm)
+        safe_exponent = np.finfo(np.float64).maxexp / 2  # leaves room for sums of gains
+        is_too_large = highest.max(initial=0.0) >= safe_exponent
+        if is_too_large or breakdown.norm is None:
+            return breakdown
+        gain = np.exp2(exponent) - 1.0
+        # Unjudged documents have the row after the last judged one, and no gain.
+        gain_of_row = np.append(gain, 0.0)
+        norm = breakdown.norm * np.exp2(highest)
+        return replace(breakdown, gain=gain_of_row[breakdown.hits.row], norm=norm)
 
     def exponential(self) -> Base | None:
-        """Return nDCG with the gain 2^g - 1."""
-        if not self._exponentiates:
-            return type(self)(self.measure(dcg="exp-log2"))
-        return super().exponential()
+        """Return nDCG with the gain 2^g - 1, or raise an error if it has this gain already."""
+        if self._exponentiates:
+            return super().exponential()  # which raises the error
+        measure = self.measure(dcg="exp-log2")
+        return type(self)(measure)
 
 
 @adapts(ir_measures.RBP)
 class RankBiasedPrecision(LinearBase, Adapter):
     """RBP: (1 - p) Σ p^(k-1) over the ranks k of relevant documents (Moffat and Zobel 2008)."""
 
-    SHORT_DESC = "The rate of relevant documents seen by a user who continues to the next rank with probability p."
+    SHORT_DESC = (
+        "The rate of relevant documents seen by a user who continues to the next rank with "
+        "probability p."
+    )
     BINARY = True
 
     def statements(self) -> Statements:
@@ -104,10 +121,13 @@ class RankBiasedPrecision(LinearBase, Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Whether there is a cutoff, or no explicit ``rel``."""
-        # ir-measures cannot compute RBP without rel or with a cutoff; otherwise, ties are broken
-        # differently.
-        return "rel" not in self.params or self.cutoff is not None
+        """Whether no value of ir-measures differs; True if it cannot compute the measure at all.
+
+        ir-measures computes RBP only with an explicit ``rel`` and without a cutoff. It then breaks
+        ties differently, so that values differ.
+        """
+        ir_measures_computes_it = "rel" in self.params and self.cutoff is None
+        return not ir_measures_computes_it
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form with a geometric discount."""

@@ -115,7 +115,10 @@ class Bases:
 
 
 def parse_base(base: object, *, by_subtopic: bool = False) -> Bases:
-    """Read a base given as a measure or a string, also a diversity measure if it is evaluated by subtopic."""
+    """Read a base given as a measure or a string.
+
+    Diversity measures are accepted only if the base is evaluated by subtopic.
+    """
     if isinstance(base, Bases):
         return base
     return Bases(_parse(base, by_subtopic))

@@ -23,11 +23,16 @@ def pickle_with_code(value: object) -> bytes:
         from joblib.externals import cloudpickle
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-        """A pickler of measures that are defined by functions."""
+        """A pickler that accepts measures of users' functions, too."""
 
         def reducer_override(self, obj: object) -> object:
-            """Pickle a measure of a user's function by its definition."""
-            if type(obj).__module__ == _RUNTIME and function_of(obj) is not None:
+            """Return how to make an object again: a function, and its arguments.
+
+            The pickler calls this for each object in the value. A measure of a user's function is
+            defined again, as Python does not find its class by name.
+            """
+            is_runtime_measure = type(obj).__module__ == _RUNTIME
+            if is_runtime_measure and function_of(obj) is not None:
                 return _define_measure, _definition(obj)
             return super().reducer_override(obj)
 

@@ -1,4 +1,7 @@
-"""Bases that count documents: P, R, Rprec, Success, AP, Judged, SetP, SetR, SetF, SetAP, NumRel, NumQ."""
+"""Bases that count documents.
+
+P, R, Rprec, Success, AP, Judged, SetP, SetR, SetF, SetAP, NumRel and NumQ.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from ..collection import Ranking
 from ..kernels import relevance
 from ..kernels.forms import Flat, Ideal, Linear
 from ..kernels.hits import Hits, positions, ratio
-from ..kernels.progress import APProgress, Progression, SuccessProgress
+from ..kernels.progress import APProgress, Counts, Progress, Progression, SuccessProgress
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import LinearBase
@@ -20,7 +23,7 @@ from .statements import Statements
 
 
 class Counting(Adapter):
-    """A measure that depends on the ranks of the relevant documents and on the numbers of documents only."""
+    """A measure of the ranks of the relevant documents, and of numbers of documents."""
 
     EQUALS_ORIGINAL = True
     BINARY = True
@@ -38,8 +41,10 @@ class Precision(LinearBase, Counting):
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form, whose norm is the cutoff."""
-        norm = np.full(target.n_queries, float(self["cutoff"]))
-        return Linear(target, self.relevant(target), Flat(), norm=norm, depth=self.cutoff)
+        relevant = self.relevant(target)
+        cutoff = float(self["cutoff"])
+        norm = np.full(target.n_queries, cutoff)
+        return Linear(target, relevant, Flat(), norm=norm, depth=self.cutoff)
 
 
 @adapts(ir_measures.R)
@@ -50,8 +55,12 @@ class Recall(LinearBase, Counting):
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form, whose norm is the number of relevant documents."""
-        relevant, norm = self.relevant(target), self.n_relevant(target)
-        return Linear(target, relevant, Flat(), norm=norm, depth=self.cutoff, ideal=Ideal(Flat()))
+        relevant = self.relevant(target)
+        n_relevant = self.n_relevant(target)
+        discount = Flat()  # 1 at each rank
+        # The norm is also the sum over an ideal ranking without cutoff, which holds all of them.
+        ideal = Ideal(discount)
+        return Linear(target, relevant, discount, norm=n_relevant, depth=self.cutoff, ideal=ideal)
 
 
 @adapts(ir_measures.SetR)
@@ -63,7 +72,7 @@ class SetRecall(Recall):
 
 @adapts(ir_measures.Rprec)
 class RPrecision(LinearBase, Counting):
-    """R-precision: relevant documents in the first R ranks / R, the number of relevant documents."""
+    """R-precision: relevant documents in the first R ranks / R, the number of all of them."""
 
     SHORT_DESC = (
         "The fraction of the first R ranks that hold a relevant document, for R relevant documents."
@@ -96,9 +105,12 @@ class Success(Counting):
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
-        return Progression(
-            self.gain(target), lambda gain, totals, _: SuccessProgress(gain, self.cutoff, totals)
-        )
+
+        def begin(gain: Floats, totals: Counts, query: int) -> Progress:
+            """Begin a query with documents of these gains; `totals` is the number of each."""
+            return SuccessProgress(gain, self.cutoff, totals)
+
+        return Progression(self.gain(target), begin)
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return 1 at the first relevant document, 0 elsewhere."""
@@ -107,7 +119,10 @@ class Success(Counting):
 
 @adapts(ir_measures.SetP)
 class SetPrecision(Counting):
-    """Set precision: relevant documents retrieved / documents retrieved (relative: at most all relevant)."""
+    """Set precision: relevant documents retrieved / documents retrieved.
+
+    With ``relative``, the denominator is at most the number of relevant documents.
+    """
 
     SHORT_DESC = "The fraction of the retrieved documents that is relevant."
 
@@ -125,8 +140,9 @@ class SetPrecision(Counting):
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return 1 / denominator at each relevant document, 0 elsewhere."""
-        relevant = self.relevant(target)[ranking.row].astype(np.float64)
-        return ratio(relevant, self._denominator(ranking, target)[ranking.query])
+        is_relevant = self.relevant(target)[ranking.row]
+        denominator = self._denominator(ranking, target)[ranking.query]
+        return ratio(is_relevant.astype(np.float64), denominator)
 
 
 class _OfSets(Counting):
@@ -139,22 +155,26 @@ class _OfSets(Counting):
     def _precision_and_recall(self, ranking: Ranking, target: Target) -> tuple[Floats, Floats]:
         """Return set precision and set recall, each of shape (n_queries,)."""
         n_hits = relevance.n_retrieved(ranking, self.relevant(target))
-        precision = ratio(n_hits, ranking.n_ret.astype(np.float64))
+        n_retrieved = ranking.n_ret.astype(np.float64)
+        precision = ratio(n_hits, n_retrieved)
         recall = ratio(n_hits, self.n_relevant(target))
         return precision, recall
 
 
 @adapts(ir_measures.SetF)
 class SetF(_OfSets):
-    """Weighted harmonic mean of set precision and set recall, as in trec_eval: (1 + β)PR / (R + βP)."""
+    """Weighted harmonic mean of set precision P and set recall R: (1 + β)PR / (R + βP)."""
 
     SHORT_DESC = "The weighted harmonic mean of set precision and set recall."
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
         precision, recall = self._precision_and_recall(ranking, target)
+        # In trec_eval, β is the square of the usual one.
         beta = self["beta"]
-        return ratio((1.0 + beta) * precision * recall, recall + beta * precision)
+        numerator = (1.0 + beta) * precision * recall
+        denominator = recall + beta * precision
+        return ratio(numerator, denominator)
 
 
 @adapts(ir_measures.SetAP)
@@ -171,9 +191,12 @@ class SetAP(_OfSets):
 
 @adapts(ir_measures.AP)
 class AveragePrecision(Counting):
-    """Average precision: the sum of the precision at each relevant document / number of relevant documents."""
+    """Average precision: the sum of the precision at each relevant document / number of these."""
 
-    SHORT_DESC = "The mean of the precision at the rank of each relevant document, 0 for those not retrieved."
+    SHORT_DESC = (
+        "The mean of the precision at the rank of each relevant document, 0 for those not "
+        "retrieved."
+    )
 
     def statements(self) -> Statements:
         """State that a relevant document further up does not lower the value."""
@@ -185,12 +208,15 @@ class AveragePrecision(Counting):
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
-        return Progression(
-            self.gain(target), lambda gain, totals, _: APProgress(gain, self.cutoff, totals)
-        )
+
+        def begin(gain: Floats, totals: Counts, query: int) -> Progress:
+            """Begin a query with documents of these gains; `totals` is the number of each."""
+            return APProgress(gain, self.cutoff, totals)
+
+        return Progression(self.gain(target), begin)
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
-        """Return precision / number of relevant documents at each relevant document, 0 elsewhere."""
+        """Return precision / number of relevant documents at relevant documents, 0 elsewhere."""
         is_hit = self.relevant(target)[ranking.row]
         # At a relevant document, the number of relevant ones down to it, itself included; else 0.
         n_hits = np.zeros(len(is_hit))
@@ -202,7 +228,7 @@ class AveragePrecision(Counting):
 
 @adapts(ir_measures.Judged)
 class Judged(Adapter):
-    """Judged documents in the first k ranks / documents in these ranks (fewer than k if fewer are retrieved)."""
+    """Judged documents in the first k ranks / documents in these ranks, which may be fewer."""
 
     SHORT_DESC = "The fraction of the documents in the first k ranks that has labels."
 
@@ -217,15 +243,17 @@ class Judged(Adapter):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        is_judged = self.gain(target)[ranking.row]
-        n_judged = ranking.total(is_judged)
-        return ratio(n_judged, ranking.n_ret.astype(np.float64))
+        # 1 or 0 per document: those in the qrels can lack a label.
+        has_label = self.gain(target)[ranking.row]
+        n_judged = ranking.total(has_label)
+        n_retrieved = ranking.n_ret.astype(np.float64)
+        return ratio(n_judged, n_retrieved)
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return 1 / number of retrieved documents at each judged document."""
-        is_judged = self.gain(target)[ranking.row]
+        has_label = self.gain(target)[ranking.row]  # 1 or 0 per document
         n_retrieved = ranking.n_ret[ranking.query].astype(np.float64)
-        return ratio(is_judged, n_retrieved)
+        return ratio(has_label, n_retrieved)
 
     @property
     def equals_original(self) -> bool:
@@ -241,7 +269,7 @@ class NumRelevant(Counting):
     RANGE = (0.0, np.inf)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        """Return the number of relevant documents of each query, also of those that are missing from the run."""
+        """Return the number of relevant documents of each query, also of those not in the run."""
         return self.n_relevant(target)
 
 
@@ -262,6 +290,6 @@ class NumQueries(Adapter):
         return target.judged.astype(np.float64)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        """Return 1 for each query with a judged document, also for those that are missing from the run."""
+        """Return 1 for each query with a judged document, also for those not in the run."""
         has_judged = target.total(target.judged) > 0
         return has_judged.astype(np.float64)

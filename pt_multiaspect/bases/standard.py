@@ -1,4 +1,7 @@
-"""Measures of ir-measures on plain labels and on judgments by subtopic, prepared once for any number of runs."""
+"""Measures of ir-measures on plain labels and on judgments by subtopic.
+
+They are prepared once for any number of runs.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ def standard_base(measure: Measure) -> Base | None:
 
 
 def topics_with_positive(measure: Measure, judgments: Judgments) -> Bools:
-    """Return a mask of the queries with a judged document that is positive for a measure of ir-measures."""
+    """Return a mask of the queries with a document that a measure of ir-measures finds positive."""
     if is_diversity_measure(measure):
         table = subtopic_judgments(judgments, measure)
         is_positive = table["label"].to_numpy() >= measure["rel"]
@@ -103,13 +106,15 @@ class StandardMeasures(Memo):
     def values(self, rankings: Rankings, run: Callable[[], pd.DataFrame]) -> dict[Measure, Floats]:
         """Evaluate one run.
 
+        `self._bases` has the bases that compute measures here, `self._defined` the measures of
+        users' functions, and `self._others` those that are left to ir-measures.
+
         Parameters
         ----------
         rankings : Rankings
             The run, joined with the judgments.
         run : callable
             Returns the run as a frame ``query_id doc_id score``; called only for users' functions.
-            Other measures that ir-measures computes get scores without ties.
 
         Returns
         -------
@@ -118,15 +123,19 @@ class StandardMeasures(Memo):
         target = self.compute_once("target", lambda: _target(self._judgments, self._labels))
         values = {measure: base.values(rankings, target) for measure, base in self._bases.items()}
         if self._others.measures:
-            values.update(self._others.values(rankings.frame_by_rank()))
+            # The back ends of ir-measures break ties differently, so they get scores without ties.
+            run_without_ties = rankings.frame_by_rank()
+            values.update(self._others.values(run_without_ties))
         if self._defined.measures:
-            values.update(self._defined.values(run()))
+            # Users' functions may read the scores, so they get the run itself.
+            run_as_given = run()
+            values.update(self._defined.values(run_as_given))
         return values
 
 
 @dataclass(frozen=True, eq=False)
 class _PlainLabels:
-    """Labels as trec_eval reads them: relevant from 1, gains are the labels, negative labels count as 0."""
+    """Labels as trec_eval reads them: gains are the labels, negative ones 0; relevant from 1."""
 
     label: Floats
 
@@ -186,21 +195,28 @@ class DiversityMeasures(IrMeasures):
     """
 
     def __init__(self, measures: Iterable[Measure], judgments: Judgments) -> None:
-        super().__init__(measures, judgments, np.zeros(0))
+        no_labels = np.zeros(0)  # `_qrels_for` reads those of the table instead
+        super().__init__(measures, judgments, no_labels)
         for measure in self.measures:
-            if "cutoff" in measure.SUPPORTED_PARAMS and measure.params.get("cutoff") is None:
+            accepts_cutoff = "cutoff" in measure.SUPPORTED_PARAMS
+            if accepts_cutoff and measure.params.get("cutoff") is None:
                 raise MultiAspectError(f"{measure} requires a cutoff, as in {measure}@20")
-        table = subtopic_judgments(judgments, self.measures[0])
+        # All measures read the same labels. Errors of these name the first measure.
+        first_measure = self.measures[0]
+        table = subtopic_judgments(judgments, first_measure)
         fraction = first_fraction(table["label"].to_numpy())
         if fraction is not None:
             raise MultiAspectError(
-                f"{self.measures[0]}: expected integer labels, got {fraction:g} in the qrels"
+                f"{first_measure}: expected integer labels, got {fraction:g} in the qrels"
             )
         self._table = table
 
     def _groups(self) -> list[list[Measure]]:
-        # Of measures with different parameters, ir-measures computes only those with one value of
-        # the parameters.
+        """Return the groups of measures that share an evaluator of ir-measures: each is alone.
+
+        An evaluator of measures with different parameters, such as two values of α, would compute
+        those with one of the values only.
+        """
         return [[measure] for measure in self.measures]
 
     def _qrels_for(self, measure: Measure) -> tuple[pd.DataFrame, Objects]:

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Statements:
-    """Statements about a measure or a base, which its method `statements` returns and analyses read as `stated`.
+    """Statements about a measure or a base.
 
-    Each field is None by default: unknown. Analyses then take a more general road, or raise an
-    error. A class states more with ``return replace(super().statements(),
-    sorting_is_optimal=True)`` in its method. `pt_multiaspect.testing.check_measure` compares what
-    is stated with brute force, but for `every_term_counts`, `gain_per_query`, `reads_labels` and
-    `reads_unjudged`.
+    Its method `statements` returns them, and analyses read them as `stated`. Each field is None by
+    default: unknown. Analyses then take a more general road, or raise an error. A class states more
+    with ``return replace(super().statements(), sorting_is_optimal=True)`` in its method.
+    `pt_multiaspect.testing.check_measure` compares what is stated with brute force, but for
+    `every_term_counts`, `gain_per_query`, `reads_labels` and `reads_unjudged`.
 
     Parameters
     ----------

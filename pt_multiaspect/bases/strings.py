@@ -30,6 +30,10 @@ _parse_trec_measure: Callable[[str], list[Measure]] = original_function(
 #: time.
 _LONGEST = 80
 
+#: A name with a cutoff: nDCG10, nDCG_10, nDCG_cut_10 or nDCG_at_10. The name is the shortest
+#: possible, so that it has neither "_cut" nor the first digits of the cutoff.
+_NAME_AND_CUTOFF = re.compile(r"(?P<name>\w*?)(?:_cut|_at)?_?(?P<cutoff>\d{1,9})")
+
 #: Constants as written in other languages.
 _CONSTANTS = {"true": "True", "false": "False", "none": "None", "null": "None"}
 
@@ -46,7 +50,7 @@ class UnknownMeasureError(MultiAspectError):
 
 
 def is_unknown_measure(error: BaseException | None) -> bool:
-    """Return whether an error was raised because a measure, a base or a part has an unknown name."""
+    """Return whether the cause of an error is a measure, a base or a part of an unknown name."""
     while error is not None:
         if isinstance(error, UnknownMeasureError):
             return True
@@ -55,8 +59,9 @@ def is_unknown_measure(error: BaseException | None) -> bool:
 
 
 def trec_names(name: str) -> tuple[list[Measure], list[str]]:
-    """Parse a name of trec_eval: a measure, a family such as ``P``, or a set of these such as ``official``.
+    """Parse a name of trec_eval.
 
+    It is that of a measure, of a family such as ``P``, or of a set of these such as ``official``.
     ir-measures prints the members of a set that it does not support to standard output.
 
     Parameters
@@ -132,25 +137,24 @@ def read_measure(text: str) -> Measure:
 
 
 def _read(text: str, node: ast.expr) -> Measure:
-    """Convert the expression that a text was parsed to, ``Name(parameter=value)@cutoff``, to a measure."""
+    """Return the measure that a text of the form ``Name(parameter=value)@cutoff`` was parsed to."""
     parts = _split_expression(text, node)
-    known = parts.name
-    measure = ir_measures.measures.registry.get(known)
+    measure = ir_measures.measures.registry.get(parts.name)
     if measure is None:
-        raise UnknownMeasureError(known)
-    params: dict[str, Any] = {}
-
-    def set_param(name: str, prefix: str, value: ast.expr) -> None:
-        if name in params:
-            first, second = cut(repr(params[name])), cut(_source_text(value))
-            raise MultiAspectError(f"{known}: {name} is given twice, as {first} and {second}")
-        params[name] = _literal(prefix, value)
-
+        raise UnknownMeasureError(parts.name)
+    # Each parameter, what stands before its value in the text, and the expression of the value.
+    written: list[tuple[str, str, ast.expr]] = []
     for keyword in parts.keywords:
-        set_param(str(keyword.arg), f"{keyword.arg}=", keyword.value)
-    # After the parameters, so that ``nDCG(cutoff=5)@10`` is refused.
+        written.append((str(keyword.arg), f"{keyword.arg}=", keyword.value))
     if parts.cutoff is not None:
-        set_param(measure.AT_PARAM, "@", parts.cutoff)
+        written.append((measure.AT_PARAM, "@", parts.cutoff))
+    params: dict[str, Any] = {}
+    for name, prefix, expression in written:
+        if name in params:  # as in ``nDCG(cutoff=5)@10``
+            first = cut(repr(params[name]))
+            second = cut(_source_text(expression))
+            raise MultiAspectError(f"{parts.name}: {name} is given twice, as {first} and {second}")
+        params[name] = _literal(prefix, expression)
     return check_params(measure(**params))
 
 
@@ -187,16 +191,24 @@ def _split_expression(text: str, expression: ast.expr) -> _Parts:
 
 
 def _inner_cutoff_error(name: ast.expr, call: ast.Call) -> MultiAspectError:
-    """Return the error of a measure whose cutoff is before its parameters, as in ``TOMA@5(gate='relevance')``."""
+    """Return the error of a measure whose cutoff is before its parameters.
+
+    Python parses ``TOMA@5(gate='relevance')`` as the name, ``TOMA``, @ the call
+    ``5(gate='relevance')``, which seems to call the cutoff as a function.
+    """
     cutoff = _source_text(call.func)
-    parameters = _source_text(ast.Call(name, call.args, call.keywords))
-    written = cut(with_quotes(f"{parameters}@{cutoff}"))
-    given = cut(f"{_source_text(name)}@{cutoff}(…)")
-    return MultiAspectError(f"{given}: a cutoff is written after the parameters; write {written}")
+    call_of_name = ast.Call(name, call.args, call.keywords)  # TOMA(gate='relevance')
+    without_cutoff = _source_text(call_of_name)
+    remedy = cut(with_quotes(f"{without_cutoff}@{cutoff}"))
+    shown_name = _source_text(name)
+    shown_text = cut(f"{shown_name}@{cutoff}(…)")
+    return MultiAspectError(
+        f"{shown_text}: a cutoff is written after the parameters; write {remedy}"
+    )
 
 
 def _literal(prefix: str, node: ast.expr) -> Any:
-    """Evaluate a literal; the error for a string without quotes shows it with quotes.
+    """Return the value of a literal, or raise an error if an expression is none.
 
     The prefix is what stands before it in the text of the measure: ``@``, or ``base=``.
     """
@@ -204,29 +216,39 @@ def _literal(prefix: str, node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):
-        written = _source_text(node)
-        if prefix == "@":
-            text = cut(written)
-            raise MultiAspectError(
-                f"@{text}: expected a whole number as cutoff, got {text}"
-            ) from None
-        quoting = _Quoting(written)
-        quoted = quoting.visit(ast.parse(written, mode="eval").body)
-        cause = quoting.cause or "expected a number, string, list or dict"
-        remedy = cut(prefix + _source_text(quoted))
-        raise MultiAspectError(f"{cut(prefix + written)}: {cause}, {remedy}") from None
+        raise _literal_error(prefix, node) from None
+
+
+def _literal_error(prefix: str, node: ast.expr) -> MultiAspectError:
+    """Return the error of an expression that is no literal, which shows it with quotes."""
+    written = _source_text(node)
+    if prefix == "@":
+        text = cut(written)
+        return MultiAspectError(f"@{text}: expected a whole number as cutoff, got {text}")
+    # Parse the text again: nodes know their positions in the text of the whole measure only.
+    expression = ast.parse(written, mode="eval").body
+    quoting = _Quoting(written)
+    quoted = quoting.visit(expression)
+    cause = "expected a number, string, list or dict"
+    if quoting.causes:
+        cause = quoting.causes[0]
+    refused = cut(prefix + written)
+    remedy = cut(prefix + _source_text(quoted))
+    return MultiAspectError(f"{refused}: {cause}, {remedy}")
 
 
 def _refuse_repeated_keys(prefix: str, node: ast.expr) -> None:
-    """Raise an error if a dict in a literal has a key twice, of which Python would take the last."""
+    """Raise an error if a dict in a literal has a key twice; Python would use the last."""
     for part in ast.walk(node):
         if not isinstance(part, ast.Dict):
             continue
-        keys = Counter(ast.unparse(key) for key in part.keys if key is not None)
-        repeated = [key for key, number in keys.items() if number > 1]
+        # The key of ``**other`` in a dict is None.
+        keys = [ast.unparse(key) for key in part.keys if key is not None]
+        repeated = [key for key, number in Counter(keys).items() if number > 1]
         if repeated:
+            first = cut(repeated[0])
             literal = cut(prefix + ast.unparse(node))
-            raise MultiAspectError(f"{literal}: the key {cut(repeated[0])} is given twice")
+            raise MultiAspectError(f"{literal}: the key {first} is given twice")
 
 
 _LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.unaryop, ast.expr_context)
@@ -238,22 +260,24 @@ def _source_text(node: ast.AST) -> str:
 
 
 class _Quoting(ast.NodeTransformer):
-    """Put quotes around the expressions of a text that are not literals, and store the first cause."""
+    """A visitor that puts quotes around what is not a literal, and notes the causes."""
 
     def __init__(self, text: str) -> None:
-        self.cause = ""
+        self.causes: list[str] = []
         self._text = text
 
     def visit(self, node: ast.AST) -> Any:
         """Return the expression, or a string or constant in its place if it is not a literal."""
-        is_number = isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
-        if is_number or isinstance(node, _LITERALS):
-            return self.generic_visit(node)
+        has_sign = isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)  # -1
+        if has_sign or isinstance(node, _LITERALS):
+            return self.generic_visit(node)  # visits the elements of lists and dicts
         text = str(ast.get_source_segment(self._text, node))
-        if text in _CONSTANTS:
-            self.cause = self.cause or f"write {_CONSTANTS[text]} for {text}"
-            return ast.Name(_CONSTANTS[text])
-        self.cause = self.cause or f"{cut(text)} needs quotes"
+        constant = _CONSTANTS.get(text)  # True for true
+        if constant is not None:
+            self.causes.append(f"write {constant} for {text}")
+            return ast.Name(constant)
+        shown_text = cut(text)
+        self.causes.append(f"{shown_text} needs quotes")
         return ast.Constant(text)
 
 
@@ -277,22 +301,25 @@ def with_quotes(text: str) -> str:
     """
     quoting = _Quoting(text)
     try:
-        node = ast.parse(text, mode="eval").body
-        call = node
-        if isinstance(node, ast.BinOp):  # the measure before @
-            call = node.left
+        expression = ast.parse(text, mode="eval").body
+        call = expression
+        if isinstance(expression, ast.BinOp):  # Name(…)@cutoff, whose left side is the call
+            call = expression.left
         if isinstance(call, ast.Call):
             for keyword in call.keywords:
-                keyword.value = quoting.visit(keyword.value)
-        if quoting.cause:
-            return _source_text(node)
-        return text
+                keyword.value = quoting.visit(keyword.value)  # changes the expression in place
+        if not quoting.causes:  # nothing was changed
+            return text
+        return _source_text(expression)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text  # read_measure reports the error
 
 
 def similar_names(name: str) -> str:
-    """Return how to write a measure and its cutoff, or the three names most similar to `name`, ignoring case."""
+    """Return how to write a measure and its cutoff, or the three names most similar to `name`.
+
+    Case is ignored.
+    """
     with_cutoff = measure_with_cutoff(name)
     if with_cutoff is not None:
         return f"write {with_cutoff}"
@@ -307,22 +334,29 @@ def similar_names(name: str) -> str:
 
 
 def measure_with_cutoff(name: str) -> Measure | None:
-    """Return the measure that is meant by a name such as ``nDCG10`` or ``cam_cut_10``; None if there is none."""
-    parts = re.fullmatch(r"(?P<name>\w*?)(?:_cut|_at)?_?(?P<cutoff>\d{1,9})", name)
+    """Return the measure that is meant by a name such as ``nDCG10`` or ``cam_cut_10``, or None."""
+    parts = _NAME_AND_CUTOFF.fullmatch(name)
     if parts is None:
         return None
-    registry = ir_measures.measures.registry
-    meant = parts["name"]
-    if meant not in registry:
-        alike = [known for known in registry if known.lower() == meant.lower()]
-        if not alike:
-            return None
-        meant = alike[0]
+    measure = _registered_measure(parts["name"])
+    if measure is None:
+        return None
     cutoff = int(parts["cutoff"])
     try:
-        return read_measure(f"{registry[meant].NAME}@{cutoff}")
+        return read_measure(f"{measure.NAME}@{cutoff}")
     except MultiAspectError:  # the measure has no cutoff
         return None
+
+
+def _registered_measure(name: str) -> Measure | None:
+    """Return the registered measure of a name, or else of one that differs in case; or None."""
+    registry = ir_measures.measures.registry
+    if name in registry:
+        return registry[name]
+    for known, measure in registry.items():
+        if known.lower() == name.lower():
+            return measure
+    return None
 
 
 #: Checks of parameters that ir-measures lacks.
@@ -337,7 +371,7 @@ _RANGES: Mapping[str, Callable[[Any], object]] = {
 
 
 def check_params(measure: Measure, prefix: str = "") -> Measure:
-    """Check that all parameters of a measure are known and in range, and convert them to floats where expected.
+    """Return a measure whose parameters are known and in range, with floats where expected.
 
     ir-measures rejects the whole number in ``SetF(beta=2)``.
 
@@ -366,19 +400,27 @@ def check_params(measure: Measure, prefix: str = "") -> Measure:
     is_original = type(converted).__module__.startswith("ir_measures.")
     for param, value in converted.params.items():
         info = converted.SUPPORTED_PARAMS[param]
-        if not info.validate(value):
-            expected = getattr(info.dtype, "__name__", "?")
-            if isinstance(info.choices, list):
-                expected = info.choices
-            raise MultiAspectError(f"{name}: expected {param} to be {expected}, got {value!r}")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise MultiAspectError(f"{name}: expected {param} to be a finite number, got {value}")
-        # ir-measures checks types and options, but no ranges.
-        if param in _RANGES and is_original:
+        _check_param(name, param, value, info)
+        # ir-measures checks no ranges. Measures of other packages may have other ones.
+        if is_original and param in _RANGES:
             check_range = _RANGES[param]
             with errors_of(name):
                 check_range(value)
     return converted
+
+
+def _check_param(name: str, param: str, value: object, info: ir_measures.ParamInfo) -> None:
+    """Raise an error unless a parameter has the type and options of `info`, and is not infinite.
+
+    The error begins with `name`, that of the measure.
+    """
+    if not info.validate(value):
+        expected = getattr(info.dtype, "__name__", "?")
+        if isinstance(info.choices, list):
+            expected = info.choices
+        raise MultiAspectError(f"{name}: expected {param} to be {expected}, got {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise MultiAspectError(f"{name}: expected {param} to be a finite number, got {value}")
 
 
 def _with_floats(measure: Measure) -> Measure:
@@ -397,6 +439,7 @@ def _with_floats(measure: Measure) -> Measure:
 
 def _check_gains(gains: Mapping[Any, Any]) -> None:
     """Raise an error unless all labels and gains are finite numbers."""
+    # From -inf to inf, without both.
     check_number = _validation.real("a label or gain in gains", low=-math.inf, open_low=True)
     for label, gain in gains.items():
         check_number(label)

@@ -21,17 +21,19 @@ def best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
     """Return the rank of each judged document in a best ranking; None if unknown."""
     terms = measure.terms(judgments)
     stated = measure.stated
-    if len(terms) == 1 and stated.never_falls_with_terms:
-        # A ranking that is the best of the only term is the best of the measure.
+    # If the measure never falls when its only term rises, both have the same best ranking.
+    rises_with_one_term = len(terms) == 1 and stated.never_falls_with_terms
+    if rises_with_one_term:
         (term,) = terms
         if term.base.stated.sorting_is_optimal:
             return best_alone(term, judgments)
+    # Otherwise, it is known for weighted sums of sums over ranks.
     forms = forms_of(terms)
     if not stated.is_weighted_sum or not forms:
         return None
     weights = [term.weight for term in terms]
-    weighted = list(zip(forms, weights, strict=True))
-    return best_ranking(weighted, judgments.pool_query, judgments.n_queries)
+    weighted_forms = list(zip(forms, weights, strict=True))
+    return best_ranking(weighted_forms, judgments.pool_query, judgments.n_queries)
 
 
 def best_alone(term: Term, judgments: Judgments) -> Ints | None:

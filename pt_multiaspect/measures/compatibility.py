@@ -88,13 +88,18 @@ class _PreferenceCompat(TermMeasure):
         return np.where(has_label, order.weights(grades), 0.0)
 
     def terms(self, judgments: Judgments) -> list[Term]:
-        """Return compatibility with the helpful documents, the harmful ones, or both."""
+        """Return compatibility with the helpful documents, the harmful ones, or both.
+
+        `SIGNS` of the class are those of the weights of the documents that count.
+        """
         base = _Compatibility(ir_measures.Compat(p=self["p"]))
-        names = {1: "helpful", -1: "harmful"}
+        name_of_sign = {1: "helpful", -1: "harmful"}
+        weight = np.ones(judgments.n_queries)  # `combine` subtracts harmful ones
         terms: list[Term] = []
         for sign in self.SIGNS:
-            term = Term.alone(base, self._target(judgments, sign))
-            terms.append(replace(term, name=names[sign]))
+            target = self._target(judgments, sign)
+            term = Term(base, target, weight, name_of_sign[sign])
+            terms.append(term)
         return terms
 
     def details(self, judgments: Judgments) -> dict[str, Floats]:
@@ -102,14 +107,17 @@ class _PreferenceCompat(TermMeasure):
         return {"weight": self._preferences(self.views(judgments))}
 
     def _target(self, judgments: Judgments, sign: int) -> Target:
-        """Return the documents whose weight has this sign, 1 or -1, with its size as gain.
+        """Return a target whose gains are the sizes of the weights of this sign, 1 or -1.
 
-        All others have gain 0. The target is computed once for all runs.
+        All other gains are 0: for the weights 2 and -1, the gains are 2 and 0 if the sign is 1,
+        and 0 and 1 if it is -1. The target is computed once for all runs.
         """
 
         def make_target() -> Target:
+            """Return the gains as the target of a base."""
             views = self.views(judgments)
-            gain = np.maximum(sign * self._preferences(views), 0.0)
+            weight = self._preferences(views)  # of each judged document
+            gain = np.maximum(sign * weight, 0.0)
             return Joint(gain).target(views)
 
         key = ("preferences", self.spec, self["order"], sign)
@@ -233,7 +241,8 @@ class _HelpfulMinusHarmful(_PreferenceCompat):
     -1.0
     >>> run = {"q1": {"d2": 1.0}}
     >>> explanation = HelpfulMinusHarmful.explain(run, qrels, "q1")
-    >>> explanation.ranks[["docno", "weight", "helpful part", "harmful part", "contribution"]].round(3)
+    >>> columns = ["docno", "weight", "helpful part", "harmful part", "contribution"]
+    >>> explanation.ranks[columns].round(3)
       docno  weight  helpful part  harmful part  contribution
     0    d2    -1.0           0.0          -1.0          -1.0
     """

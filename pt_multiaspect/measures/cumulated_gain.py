@@ -39,10 +39,10 @@ class _CG(LinearMeasure):
     Examples
     --------
     >>> from pt_multiaspect import CG
-    >>> (CG @ 2).calc_aggregate({"q1": {"d1": 3, "d2": 2}}, {"q1": {"d1": 3.0, "d3": 2.0, "d2": 1.0}})
-    3.0
     >>> qrels = {"q1": {"d1": 3, "d2": 2}}
     >>> run = {"q1": {"d1": 3.0, "d3": 2.0, "d2": 1.0}}
+    >>> (CG @ 2).calc_aggregate(qrels, run)
+    3.0
     >>> explanation = (CG @ 2).explain(run, qrels, "q1")
     >>> explanation.ranks[["docno", "gain", "discount", "contribution"]].round(3)
       docno  gain  discount  contribution
@@ -193,13 +193,19 @@ class _G(SingleAspectMeasure):
         return replace(super().statements(), sorting_is_optimal=True)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        possible = total_gain(target)  # shape (n_queries,), as the result
-        gathered = ranking.total(discounted_by_lack(ranking, target))
-        return ratio(gathered, possible)
+        """Return the sum of the discounted gains of each query, divided by that of all gains."""
+        # A gain is discounted by what the ranking lacks: the sum of the ideal ranking's gains down
+        # to its rank, minus that of the ranking.
+        discounted_gain = discounted_by_lack(ranking, target)  # of each judged document retrieved
+        sum_of_discounted = ranking.total(discounted_gain)
+        sum_of_all = total_gain(target)
+        return ratio(sum_of_discounted, sum_of_all)
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
-        possible = total_gain(target)
-        return ratio(discounted_by_lack(ranking, target), possible[ranking.query])
+        """Return the discounted gain of each document, divided by the sum of all gains."""
+        discounted_gain = discounted_by_lack(ranking, target)
+        sum_of_all = total_gain(target)
+        return ratio(discounted_gain, sum_of_all[ranking.query])
 
 
 CG = register(_CG)

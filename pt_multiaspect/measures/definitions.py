@@ -32,16 +32,28 @@ def sentence(measure: Any, of_criteria: bool = False) -> str:
         The sentence that its class states, for `On` that of its base; '' if there is none.
     """
     defined = _defined_measure(measure)
-    if of_criteria:
-        special = getattr(defined, "CRITERIA_DESC", "")
-    else:
-        # Measures of ir-measures have a sentence of this package, in their adapter.
-        adapter = ADAPTERS.get(type(defined))
-        special = getattr(adapter, "SHORT_DESC", "")
-    stated = special or getattr(defined, "SHORT_DESC", "")
+    stated = _stated_sentence(defined, of_criteria)
+    # Classes of users and of ir-measures need not end it with a full stop.
     if not stated or stated.endswith("."):
         return stated
     return f"{stated}."
+
+
+def _stated_sentence(defined: Any, of_criteria: bool) -> str:
+    """Return what the class of a measure states, or what is stated in its place; '' if nothing is.
+
+    Some classes have another sentence for the criteria of answers. This package has its own
+    sentences for measures of ir-measures, in their adapters.
+    """
+    if of_criteria:
+        special: str = getattr(defined, "CRITERIA_DESC", "")
+    else:
+        adapter = ADAPTERS.get(type(defined))
+        special = getattr(adapter, "SHORT_DESC", "")
+    if special:
+        return special
+    own: str = getattr(defined, "SHORT_DESC", "")
+    return own
 
 
 def details(measure: Any, of_criteria: bool = False) -> str:
@@ -125,10 +137,13 @@ def _parameter_in_words(name: str, param: Any, value: object) -> str:
 def _range_and_direction(measure: Any, defined: Any) -> str:
     """Return the range in words, and whether lower is better; '' if the range is unknown.
 
-    `defined` is the measure to describe, whose adapter knows the range if `measure` does not.
+    Measures of this package know their range. That of a measure of ir-measures, `defined`, is known
+    to its adapter in this package.
     """
-    adapter = ADAPTERS.get(type(defined))
-    ends = getattr(measure, "range", None) or getattr(adapter, "RANGE", None)
+    ends: tuple[float, float] | None = getattr(measure, "range", None)
+    if ends is None:
+        adapter = ADAPTERS.get(type(defined))
+        ends = getattr(adapter, "RANGE", None)
     known_range = _range_in_words(ends)
     lower_is_better = getattr(measure, "lower_is_better", False)
     if known_range and lower_is_better:

@@ -156,27 +156,31 @@ class _nCRP(_Displacement):
     def _score(self, ranking: Ranking, target: Target) -> Floats:
         """Return 1 + CRP / -(minimum of CRP), limited to [0, 1]; 0 without relevant documents."""
         crp = Displacement(target)
-        loss = ratio(crp.values(ranking), -crp.worst)  # CRP and its minimum are negative
-        limited = np.clip(1.0 + loss, 0.0, 1.0)
+        value = crp.values(ranking)
+        relative_value = ratio(value, -crp.worst)  # -1 for the worst ranking, whose CRP is negative
+        limited = np.clip(1.0 + relative_value, 0.0, 1.0)
         return np.where(crp.recall_base > 0, limited, 0.0)
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
-        """Return the displacements of documents, scaled as the value, and what else it contains."""
+        """Return nCRP as 1 plus the parts of CRP, each divided by the size of its minimum.
+
+        CRP is the sum of the displacements of documents and of what the ranks up to R add if the
+        ranking is too short. The limits of nCRP, 0 and 1, are a last part.
+        """
         form = Displacement(target)
         crp = form.breakdown(ranking)
-        n_relevant = form.recall_base  # shape (n_queries,), as the scale
-        scale = ratio(np.ones(len(n_relevant)), -form.worst)
-        empty_ranks = crp.rest["empty ranks"] * scale
-        scaled = replace(
-            crp,
-            contribution=crp.contribution * scale[crp.hits.query],
-            offset=np.where(n_relevant > 0, 1.0, 0.0),
-            rest={"empty ranks": empty_ranks},
-        )
-        # What the limits of the value, 0 and 1, add to the sum of all parts.
-        summed = scaled.values()
-        effect_of_limits = np.clip(summed, 0.0, 1.0) - summed
-        return replace(scaled, rest={"empty ranks": empty_ranks, "limit 0 to 1": effect_of_limits})
+        n_relevant = form.recall_base  # R of each query
+        ones = np.ones(len(n_relevant))
+        factor = ratio(ones, -form.worst)  # per query; the minimum of CRP is negative
+        contribution = crp.contribution * factor[crp.hits.query]
+        offset = np.where(n_relevant > 0, 1.0, 0.0)  # queries with R = 0 score 0
+        empty_ranks = crp.rest["empty ranks"] * factor
+        rest = {"empty ranks": empty_ranks}
+        without_limits = replace(crp, contribution=contribution, offset=offset, rest=rest)
+        value = without_limits.values()
+        effect_of_limits = np.clip(value, 0.0, 1.0) - value
+        rest_with_limits = {"empty ranks": empty_ranks, "limit 0 to 1": effect_of_limits}
+        return replace(without_limits, rest=rest_with_limits)
 
 
 class _CRPRecovery(_Displacement):
@@ -288,7 +292,7 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
 
 
 def _only_target(measure: Measure | str, judgments: Judgments) -> Target:
-    """Return the gains that a measure evaluates, or raise an error unless it has one per document."""
+    """Return the gains that a measure evaluates, if it has a single one per document."""
     if isinstance(measure, str):
         measure = read_measure(measure)
     terms: list[Term] = []

@@ -124,7 +124,8 @@ class _IRec(_OfIntents, TermMean):
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return success on each intent."""
         intents = weighted_views(self["weights"], self.views(judgments))
-        weight = np.full(judgments.n_queries, 1.0 / len(intents))
+        equal_share = 1.0 / len(intents)  # probabilities do not matter
+        weight = np.full(judgments.n_queries, equal_share)
         return [Term(self._success, view.target, weight, view.name) for view, _ in intents]
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
@@ -132,8 +133,10 @@ class _IRec(_OfIntents, TermMean):
         warn_of_missing_intents(self, views)
         terms = self.terms(rankings.judgments)
         success = [term.base.values(rankings, term.target) for term in terms]
-        n_covered = np.sum(success, axis=0)  # counts first, so that all of n intents are exactly 1
-        return np.asarray(n_covered / len(terms), dtype=np.float64)
+        # Count first, and divide then, so that all of n intents are exactly 1.
+        n_covered = np.sum(success, axis=0)
+        fraction_covered = n_covered / len(terms)
+        return np.asarray(fraction_covered, dtype=np.float64)
 
 
 def _topics_without_labels(intents: Sequence[AspectView]) -> dict[str, int]:
@@ -158,22 +161,38 @@ def _global_gain(views: Sequence[AspectView], weights: Sequence[float]) -> Float
     elements are those of documents with the lowest, and with the highest, grade on all intents.
     """
     gains_by_intent = _exact_gains(views, weights)
-    # Sums are of integers over a common denominator, so that equal sums are equal.
+    # Add integers, the gains times a common denominator, and divide at the end: sums of floats
+    # that should be equal could differ by rounding.
     denominator = _common_denominator(gains_by_intent)
-    largest_gain = sum(max(gains) for gains in gains_by_intent)
-    largest_integer = max(int(largest_gain * denominator), denominator)
-    integer_type: Any = np.int64
-    if largest_integer >= 2**53:  # floats do not represent all larger integers
-        integer_type = object
+    integer_type = _integer_type(gains_by_intent, denominator)
     n_documents = len(views[0].label)
-    document_gain = np.zeros(n_documents, dtype=integer_type)
-    lowest_and_highest = np.zeros(2, dtype=integer_type)
+    document_sum = np.zeros(n_documents, dtype=integer_type)
+    lowest_sum = 0
+    highest_sum = 0
     for view, gains in zip(views, gains_by_intent, strict=True):
-        gain_of_grade = np.array([int(gain * denominator) for gain in gains], dtype=integer_type)
-        document_gain += np.where(view.known, gain_of_grade[view.grade], 0)
-        lowest_and_highest += gain_of_grade[[0, -1]]  # grades are sorted
-    numerators = np.concatenate([document_gain, lowest_and_highest])
-    return np.asarray(numerators / denominator, dtype=np.float64)
+        integers = [int(gain * denominator) for gain in gains]  # of grades, from lowest to highest
+        gain_of_grade = np.array(integers, dtype=integer_type)
+        document_sum += np.where(view.known, gain_of_grade[view.grade], 0)
+        lowest_sum += integers[0]
+        highest_sum += integers[-1]
+    lowest_and_highest = np.array([lowest_sum, highest_sum], dtype=integer_type)
+    sums = np.concatenate([document_sum, lowest_and_highest])
+    return np.asarray(sums / denominator, dtype=np.float64)
+
+
+def _integer_type(gains_by_intent: Sequence[Sequence[Fraction]], denominator: int) -> Any:
+    """Return the data type for sums of gains times the denominator, which are integers.
+
+    Python's integers (object) have no limits, but are slower than those of NumPy.
+    """
+    largest_gain = sum(max(gains) for gains in gains_by_intent)
+    largest_sum = int(largest_gain * denominator)
+    # NumPy converts sums and denominator to floats to divide them; these represent all integers
+    # below 2^53.
+    largest_integer = max(largest_sum, denominator)
+    if largest_integer >= 2**53:
+        return object
+    return np.int64
 
 
 def _common_denominator(gains_by_intent: Sequence[Sequence[Fraction]]) -> int:

@@ -51,8 +51,14 @@ class MeasureMean(TermMean):
         """The weighted means of the minima and of the maxima of the members."""
         if not self.members:
             return self.RANGE
-        low = self._mean(weight * member.range[0] for member, weight in self.members)
-        high = self._mean(weight * member.range[1] for member, weight in self.members)
+        weighted_minima: list[float] = []
+        weighted_maxima: list[float] = []
+        for member, weight in self.members:
+            minimum, maximum = member.range
+            weighted_minima.append(weight * minimum)
+            weighted_maxima.append(weight * maximum)
+        low = self._mean(weighted_minima)
+        high = self._mean(weighted_maxima)
         return float(low), float(high)
 
     def _mean(self, weighted: Iterable[Any]) -> Any:
@@ -63,19 +69,24 @@ class MeasureMean(TermMean):
     @property
     def spec(self) -> AspectSpec:
         """The scales that all members declare, or the names that all select; None otherwise."""
-        merged: dict[str, Any] = {}
+        # The scale of each aspect in the first member that selects it; None if it declares none.
+        first_scale: dict[str, Any] = {}
         for member, _ in self.members:
             spec = member.selection
-            if spec is None:
+            if spec is None:  # the member evaluates all label columns
                 return None
             for name in spec:
-                scale = None
+                if name in first_scale:
+                    continue
                 if isinstance(spec, Aspects):
-                    scale = spec[name]
-                merged.setdefault(name, scale)
-        if merged and None not in merged.values():
-            return Aspects(merged)
-        return tuple(merged) or None
+                    first_scale[name] = spec[name]
+                else:
+                    first_scale[name] = None
+        if not first_scale:
+            return None
+        if None in first_scale.values():
+            return tuple(first_scale)
+        return Aspects(first_scale)
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
@@ -273,10 +284,12 @@ class _MeanOf(MeasureMean):
 
     def __init__(self, *args: Any, **params: Any) -> None:
         """Set the parameters; `measures` is the only one that may be given by position."""
-        if len(args) == 1 and "measures" not in params:
-            super().__init__(measures=args[0], **params)
+        has_measures_by_position = len(args) == 1 and "measures" not in params
+        if has_measures_by_position:
+            (measures,) = args
+            super().__init__(measures=measures, **params)
         else:
-            super().__init__(*args, **params)
+            super().__init__(*args, **params)  # an error, if there are any `args`
 
     def _check(self) -> None:
         """Set the members, or raise an error if they do not agree with each other or a cutoff."""

@@ -57,7 +57,7 @@ class AspectMean(TermMean, BasedMeasure):
     0.5
     """
 
-    #: The name of the mean for errors if it requires non-negative values.
+    #: The name of the mean for errors, such as "harmonic", if it requires non-negative values.
     NONNEGATIVE: str | None = None
     _OF_RANKINGS = ("base", "empty", "gate", "normalized", "cutoff")
     SUPPORTED_PARAMS = {
@@ -140,18 +140,20 @@ class AspectMean(TermMean, BasedMeasure):
     def _check(self) -> None:
         """Raise an error if the mean is undefined for values of the base."""
         super()._check()
-        if self.NONNEGATIVE is None:
+        mean_name = self.NONNEGATIVE
+        if mean_name is None:  # the mean is defined for all values
             return
-        negative = [base.text for base in self.bases.each() if base.RANGE[0] < 0]
+        bases = self.bases.each()
+        negative = [base.text for base in bases if base.RANGE[0] < 0]
         if negative:
             raise MultiAspectError(
-                f"expected a non-negative base, got {choices(negative)}: the {self.NONNEGATIVE} "
+                f"expected a non-negative base, got {choices(negative)}: the {mean_name} "
                 "mean of negative values is undefined; choose another base, or use CAM"
             )
-        lower = [base.text for base in self.bases.each() if base.LOWER_IS_BETTER]
+        lower = [base.text for base in bases if base.LOWER_IS_BETTER]
         if lower:
             raise MultiAspectError(
-                f"the {self.NONNEGATIVE} mean is 0 if one value is 0, but 0 is the best value of "
+                f"the {mean_name} mean is 0 if one value is 0, but 0 is the best value of "
                 f"{choices(lower)}, where lower is better; choose a base where higher is better, "
                 "or CAM"
             )
@@ -166,24 +168,29 @@ class AspectMean(TermMean, BasedMeasure):
         return tuple(self.spec or self.bases.per_aspect) or super().required_aspects
 
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, Base, float]]:
-        """Return the aspects with a positive weight, with their bases and normalised weights."""
+        """Return the aspects with a positive weight, with their bases and normalised weights.
+
+        Raise an error for negative gains if the mean is not defined for the values of these.
+        """
         weighted = weighted_views(self["weights"], views)
         parts = [(view, self.bases.of(view.name), weight) for view, weight in weighted]
         is_normalized = bool(self.params.get("normalized"))
-        if self.stated.is_weighted_sum and not is_normalized:
+        accepts_negative_values = self.stated.is_weighted_sum and not is_normalized
+        if accepts_negative_values:
             return parts
         name = self.NAME
         if is_normalized:
             name = f"{name}(normalized=True)"
         for view, base, _ in parts:
-            if base.reads_gains:  # which must not be negative
-                view.check_gains(f"{name} over {base.text}")
+            if base.reads_gains:
+                view.check_gains(f"{name} over {base.text}")  # an error for negative ones
         return parts
 
     @property
     def range(self) -> tuple[float, float]:
         """The range of the bases, without minimum if an aspect declares negative gains."""
-        evaluated = [(self.bases.of(name), aspect) for name, aspect in declared_scales(self.spec)]
+        scales = declared_scales(self.spec)
+        evaluated = [(self.bases.of(name), aspect) for name, aspect in scales]
         return range_with_gains(super().range, evaluated)
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
@@ -195,11 +202,13 @@ class AspectMean(TermMean, BasedMeasure):
         return super()._evaluate(rankings, views)
 
     def statements(self) -> Statements:
-        """State that the mean never falls, and on which labels it depends."""
+        """State that the mean never falls with a term, and how it depends on labels, if simple."""
         stated = replace(super().statements(), never_falls_with_terms=True)
-        # Weights depend on labels if aspects are dropped, and values if they are divided by what is
-        # attainable.
-        if self["empty"] == "drop" or self.params.get("normalized"):
+        # Labels change more than the terms, the bases on the aspects, if aspects are dropped (the
+        # weights, too) or if the mean is normalized (the attainable maximum, too).
+        drops_aspects = self["empty"] == "drop"
+        is_normalized = self.params.get("normalized")
+        if drops_aspects or is_normalized:
             return stated
         return replace(
             stated, label_terms=self.terms, never_falls_with_labels=self._bases_never_fall()
@@ -370,21 +379,25 @@ class _CAM(AspectMean):
         return np.minimum(ratio(values, best), 1.0)  # rounding errors may exceed 1
 
     def _best(self, judgments: Judgments) -> Floats:
-        """Return the maximum of the weighted sum over all rankings of judged documents, per query.
+        """Return the maximum of the mean over all rankings of the judged documents, per query.
 
-        The weights are those of the numerator, for either value of `empty`.
+        The bases are sums over ranks, as `_check` has made sure.
         """
         query, n_queries = judgments.pool_query, judgments.n_queries
         terms = self.terms(judgments)
         forms = forms_of(terms) or []
         weights = [term.weight for term in terms]
-        rank = best_ranking(list(zip(forms, weights, strict=True)), query, n_queries)
-        best = Hits.of_rows(n_queries, query, np.arange(len(rank)), rank)
-        # Computed in the same way as the value of a run, so that the best ranking scores exactly 1.
+        weighted_forms = list(zip(forms, weights, strict=True))
+        rank = best_ranking(weighted_forms, query, n_queries)  # of each judged document
+        every_row = np.arange(len(rank))
+        ranking = Hits.of_rows(n_queries, query, every_row, rank)
+        # Compute its value in the same way as that of a run, so that the best run is exactly 1:
+        # with values of bases limited to their range, and the weights of the queries.
         values: list[Floats] = []
         for form, term in zip(forms, terms, strict=True):
-            maximum = term.base.RANGE[1]
-            values.append(np.minimum(form.values(best), maximum))
+            _, maximum = term.base.RANGE
+            value = form.values(ranking)
+            values.append(np.minimum(value, maximum))
         return self.combine(np.stack(values), np.stack(weights))
 
     def combine(self, values: Floats, weights: Floats) -> Floats:
@@ -560,12 +573,11 @@ GAM = register(_GAM)
 
 
 def _drop_empty_aspects(weights: Floats, is_empty: Bools) -> Floats:
-    """Return weights without aspects that have no positive labels for a query.
+    """Return the weights of each query without its empty aspects, those without positive labels.
 
     The arrays have the shape (n_aspects, n_queries). The weights of a query sum to 1, or are all 0
     if all its aspects are empty.
     """
     remaining = np.where(is_empty, 0.0, weights)
-    total = remaining.sum(axis=0)
-    shares: Floats = np.divide(remaining, total, out=remaining, where=total > 0)
-    return shares
+    total = remaining.sum(axis=0)  # shape (n_queries,)
+    return ratio(remaining, total)

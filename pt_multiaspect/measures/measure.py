@@ -102,7 +102,27 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         if args:
             self._refuse_positions(args)
         refuse_unknown(params, self.SUPPORTED_PARAMS, "parameters", self.NAME)
-        changed = {}
+        super().__init__(**self._read_params(params))
+        # With a docstring per instance, `help` shows it instead of a hundred inherited methods.
+        self.__doc__ = self._help
+        self.__name__ = self.NAME
+        try:
+            self._check()
+            if self.spec is not None:  # the names of the aspects are known before the qrels
+                names = tuple(self.spec)
+                self._refuse_inner_cutoffs(names)
+                self._check_names(names)
+        except MultiAspectError as error:
+            raise self._prefix_error(error) from None
+        # The printed form, and what the measure is compared and hashed by.
+        self._text = self._spell()
+        self._key = self._identity()
+        # Cached, as ir-measures reads the hash once per value.
+        self._hash = hash(self._key)
+
+    def _read_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parsed values of parameters, without those that equal their defaults."""
+        changed: dict[str, Any] = {}
         for name, param in self.SUPPORTED_PARAMS.items():
             if name not in params:
                 continue
@@ -111,21 +131,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
                 value = param.parse(params[name])
             if value != param.default:
                 changed[name] = value
-        super().__init__(**changed)
-        # With a docstring per instance, `help` shows it instead of a hundred inherited methods.
-        self.__doc__ = self._help
-        self.__name__ = self.NAME
-        try:
-            self._check()
-            if self.spec is not None:
-                self._refuse_inner_cutoffs(tuple(self.spec))
-                self._check_names(tuple(self.spec))
-        except MultiAspectError as error:
-            raise self._prefix_error(error) from None
-        self._text = self._spell()
-        self._key = self._identity()
-        # Cached, as ir-measures reads the hash once per value.
-        self._hash = hash(self._key)
+        return changed
 
     def _refuse_positions(self, args: tuple[Any, ...]) -> None:
         """Raise an error for parameters without names, which says how to write them."""
@@ -183,24 +189,34 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     def _refuse_inner_cutoff(
         self, params: Mapping[str, Any], param: str, names: Sequence[str]
     ) -> None:
-        """Raise an error if a parameter is a name with a cutoff, which says where that goes."""
+        """Raise an error if the value of a parameter is one of `names` with a cutoff.
+
+        For ``gate='relevance@5'``, the error says to write ``TOMA(gate='relevance')@5``.
+        """
         value = params[param]
-        if not isinstance(value, str) or value in names or "cutoff" not in self.SUPPORTED_PARAMS:
+        accepts_cutoff = "cutoff" in self.SUPPORTED_PARAMS
+        if not isinstance(value, str) or value in names or not accepts_cutoff:
             return
         name, _, cutoff = value.rpartition("@")
-        if name in names and cutoff.isdecimal():
-            others = ""
-            if params.keys() - {param, "aspects"}:
-                others = ", …"
-            raise MultiAspectError(
-                f"{param}: got {value!r}, but a cutoff is written after the parameters; write "
-                f"{self.NAME}({param}={name!r}{others})@{cutoff}"
-            )
+        is_name_with_cutoff = name in names and cutoff.isdecimal()
+        if not is_name_with_cutoff:
+            return
+        # The remedy spells this parameter only, and "…" for others, but not for long scales.
+        further = ""
+        other_params = params.keys() - {param, "aspects"}
+        if other_params:
+            further = ", …"
+        raise MultiAspectError(
+            f"{param}: got {value!r}, but a cutoff is written after the parameters; write "
+            f"{self.NAME}({param}={name!r}{further})@{cutoff}"
+        )
 
     def _check_names(self, names: Sequence[str]) -> None:
-        """Raise an error if aspects do not match the parameters, as soon as they are known."""
-        weights_of(self.params.get("weights"), names)
-        if self.SUPPORTED_PARAMS.get("gate") is GATE and self["gate"] is not None:
+        """Raise an error if weights or a gate do not match the names of the aspects."""
+        weights_of(self.params.get("weights"), names)  # which checks them
+        # A user's class may have a parameter of this name that is no aspect.
+        has_gate = self.SUPPORTED_PARAMS.get("gate") is GATE
+        if has_gate and self["gate"] is not None:
             check_gate(self["gate"], names)
 
     def _prefix_error(self, error: MultiAspectError) -> MultiAspectError:
@@ -224,9 +240,12 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         """Return the printed forms of parameters other than the defaults, and the cutoff."""
         spelled: dict[str, object] = {}
         for name, param in self.SUPPORTED_PARAMS.items():
-            if name in self.params and name != self.AT_PARAM:
-                spelled[name] = param.spell(self.params[name])
-        return spelled, self.params.get(self.AT_PARAM)
+            if name == self.AT_PARAM or name not in self.params:
+                continue
+            value = self.params[name]
+            spelled[name] = param.spell(value)
+        cutoff = self.params.get(self.AT_PARAM)
+        return spelled, cutoff
 
     def _spell(self) -> str:
         """Return the printed form, such as ``CAM(base='AP')@10``."""
@@ -666,22 +685,21 @@ def inferred_views(measure: Measure, views: Sequence[AspectView]) -> list[Aspect
 
 def warn_if_inferred(measure: Measure, views: Sequence[AspectView]) -> None:
     """Warn once if the values depend on scales of `views` that were inferred."""
-    inferred = inferred_views(measure, views)
-    names = choices(repr(view.name) for view in inferred)
-    group: str | None = f"{measure.NAME}: {names}"
-    if in_shell() and measure.is_multi_aspect and measure.accepts_aspects:
-        # The shell warns once, for all measures together, so of all scales.
+    warns_for_all_measures = in_shell() and measure.is_multi_aspect and measure.accepts_aspects
+    if warns_for_all_measures:
+        # The shell warns once, so of all scales, also those that this measure does not use.
         inferred = [view for view in views if view.inferred]
-        group = None
+        group: str | None = None
+    else:
+        # One warning per measure and aspects, for any scales and parameters.
+        inferred = inferred_views(measure, views)
+        names = choices(repr(view.name) for view in inferred)
+        group = f"{measure.NAME}: {names}"
     if not inferred:
         return
     scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
     advice = _advice_to_declare()
-    # The scales as declarations, to be copied from the warning.
-    declared: dict[str, Aspect] = {}
-    for view in views:
-        declared[view.name] = aspect_from_one(view.label_counts) or view.aspect
-    example = measure._spell_declared(Aspects(declared))
+    example = _spell_with_scales(measure, views)
     note = start_at_one_note(view.label_counts for view in inferred)
     warn_once(
         f"{measure.NAME} depends on the label scales, which were inferred from these qrels: "
@@ -689,6 +707,15 @@ def warn_if_inferred(measure: Measure, views: Sequence[AspectView]) -> None:
         key=scales,
         group=group,
     )
+
+
+def _spell_with_scales(measure: Measure, views: Sequence[AspectView]) -> str:
+    """Return the printed form of a measure that declares the scales of the aspects."""
+    declared: dict[str, Aspect] = {}
+    for view in views:
+        # A scale that seems to begin at 1, in qrels in which no label is 0, is declared so.
+        declared[view.name] = aspect_from_one(view.label_counts) or view.aspect
+    return measure._spell_declared(Aspects(declared))
 
 
 def hashable(value: object) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -98,10 +99,14 @@ class _NWCS(DirectMeasure):
         return not view.scale.greater_is_better
 
     def _gains(self, views: tuple[AspectView, ...]) -> list[Floats]:
-        """Return the weighted gains of judged documents, and last that of unjudged ones."""
+        """Return the weighted gains on each aspect, shape (n_documents + 1,).
+
+        The last element is the gain of all unjudged documents.
+        """
         for view in views:
             view.check_gains(self.NAME)
-        weights = normalised_weights(self["weights"], [view.name for view in views])
+        names = [view.name for view in views]
+        weights = normalised_weights(self["weights"], names)
         weighted_gains: list[Floats] = []
         for view, weight in zip(views, weights, strict=True):
             gain_of_grade = np.maximum(view.scale.gains, 0.0)
@@ -110,77 +115,100 @@ class _NWCS(DirectMeasure):
         return weighted_gains
 
     def document_gain(self, judgments: Judgments) -> Floats:
-        gains = self._gains(self.views(judgments))
-        total = np.sum(gains, axis=0)
-        return np.asarray(total[:-1], dtype=np.float64)
+        """Return the sum over the aspects of the weighted gains of each judged document."""
+        views = self.views(judgments)
+        total_gain = np.sum(self._gains(views), axis=0)
+        gain_of_judged = total_gain[:-1]  # the last element is the gain of unjudged documents
+        return np.asarray(gain_of_judged, dtype=np.float64)
 
     def statements(self) -> Statements:
         """State that the value is nDCG of the weighted gains, with the documents of its ideal."""
-        documents = {"joint": "retrieved", "separate": "separate", "judged": "ranks"}
+        # `Statements` names the documents of ideal rankings so: "retrieved", by the run; "separate"
+        # are these, in a ranking for each aspect; "ranks" are the judged documents, down to as many
+        # ranks as the run has.
+        documents_of_ideal = {"joint": "retrieved", "separate": "separate", "judged": "ranks"}
+        documents = documents_of_ideal[self["ideal"]]
         return replace(
             super().statements(),
             is_weighted_sum=True,
             never_falls_with_terms=True,
             label_terms=self._label_terms,
-            ideal_documents=documents[self["ideal"]],
+            ideal_documents=documents,
         )
 
     def _label_terms(self, judgments: Judgments) -> list[Term]:
         """Return nDCG of the weighted gains, or of each aspect if the ideals are separate."""
         views = self.views(judgments)
-        gains = self._gains(views)
+        gains_by_aspect = self._gains(views)
         base = as_base(nDCG).at(self.cutoff)
         weight = np.ones(judgments.n_queries)
-        if self["ideal"] != "separate":
-            total = np.sum(gains, axis=0)
-            target = Joint(total[:-1]).target(views)
-            return [Term(base, target, weight, aspects=())]
         terms: list[Term] = []
-        for view, gain in zip(views, gains, strict=True):
-            target = Joint(gain[:-1]).target(views)
-            terms.append(Term(base, target, weight, aspects=(view.name,)))
+        # The last element of gains is that of unjudged documents, which have no labels.
+        if self["ideal"] == "separate":
+            for view, gain in zip(views, gains_by_aspect, strict=True):
+                target = Joint(gain[:-1]).target(views)
+                terms.append(Term(base, target, weight, aspects=(view.name,)))
+        else:
+            total_gain = np.sum(gains_by_aspect, axis=0)
+            target = Joint(total_gain[:-1]).target(views)
+            terms.append(Term(base, target, weight, aspects=()))  # () are all aspects
         return terms
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        ranking, gains, ideal = self._parts(rankings, views)
-        gain = gains[ranking.row]
+        """Return the discounted gains of the ranking, divided by those of its ideal."""
+        ranking, gain_of_row, ideal = self._parts(rankings, views)
+        gain = gain_of_row[ranking.row]
         discount = Log2()(ranking.rank)
         wcs = ranking.total(gain * discount)  # shape (n_queries,)
-        return np.minimum(ratio(wcs, ideal), 1.0)
+        value = ratio(wcs, ideal)
+        return np.minimum(value, 1.0)  # rounding errors may exceed 1
 
     def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown:
-        ranking, gains, ideal = self._parts(rankings, views)
+        """Return the values as sums over all retrieved documents."""
+        ranking, gain_of_row, ideal = self._parts(rankings, views)
         dense = ranking.dense()
-        gain = gains[dense.row]
+        gain = gain_of_row[dense.row]
         discount = Log2()(dense.rank)
-        contribution = ratio(gain * discount, ideal[dense.query])
+        discounted_gain = gain * discount
+        contribution = ratio(discounted_gain, ideal[dense.query])
         return Breakdown(dense, contribution, gain, discount, ideal)
 
     def _parts(
         self, rankings: Rankings, views: tuple[AspectView, ...]
     ) -> tuple[Hits, Floats, Floats]:
-        """Return the ranks, the weighted gains (the last for unjudged documents), and the ideal."""
+        """Return the first ranks, the gain of each row of documents, and the ideal of each query.
+
+        The gains are weighted sums over the aspects; the last row is that of unjudged documents.
+        """
         gains_by_aspect = self._gains(views)
-        total = np.sum(gains_by_aspect, axis=0)
-        unjudged_gain = total[-1]
+        total_gain = np.sum(gains_by_aspect, axis=0)
         ranking: Hits = rankings.top(self.cutoff)
-        if unjudged_gain:
-            ranking = ranking.dense()  # with unjudged documents, which gain like the lowest grades
+        unjudged_documents_gain = total_gain[-1] != 0
+        if unjudged_documents_gain:
+            ranking = ranking.dense()  # `top` has judged documents only
         if self["ideal"] == "judged":
-            return ranking, total, _judged_ideal(ranking, total)
-        # Other ideals reorder the retrieved documents: by the total gain, or for each aspect apart.
-        gains_of_ideals = gains_by_aspect
-        if self["ideal"] == "joint":
-            gains_of_ideals = [total]
-        ideal = np.zeros(ranking.n_queries)
-        for gain in gains_of_ideals:
-            gain_at_rank = gain[ranking.row]
-            ideal += ideal_sums(ranking.query, gain_at_rank, Log2(), ranking.n_queries, None)
-        return ranking, total, ideal
+            ideal = _judged_ideal(ranking, total_gain)
+        elif self["ideal"] == "joint":
+            ideal = _retrieved_ideal(ranking, [total_gain])
+        else:
+            ideal = _retrieved_ideal(ranking, gains_by_aspect)
+        return ranking, total_gain, ideal
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
         # With separate ideals, the denominator depends on which documents are retrieved.
         return bool(self["ideal"] == "separate")
+
+
+def _retrieved_ideal(ranking: Hits, gains: Sequence[Floats]) -> Floats:
+    """Return the sum of the ideals of several gains, each of its own ranking of the documents.
+
+    Each ranking sorts the retrieved documents by one of the gains, which have one element per row.
+    """
+    ideal = np.zeros(ranking.n_queries)
+    for gain_of_row in gains:
+        gain = gain_of_row[ranking.row]
+        ideal += ideal_sums(ranking.query, gain, Log2(), ranking.n_queries, None)
+    return ideal
 
 
 def _judged_ideal(ranking: Hits, gain: Floats) -> Floats:

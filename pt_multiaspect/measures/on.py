@@ -96,8 +96,10 @@ class _On(BasedMeasure):
         return self.spec or self.required_aspects
 
     def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
+        """Return the measure with the scale of its aspect, if `spec` declares scales."""
         if isinstance(spec, Aspects):
             return super().declare(spec, option)
+        # `spec` only names the aspects to evaluate, but this measure has named its own.
         return self
 
     @property
@@ -117,9 +119,10 @@ class _On(BasedMeasure):
     def range(self) -> tuple[float, float]:
         """The range of the base, without minimum if its aspect declares negative gains."""
         scales = dict(declared_scales(self.spec))
+        scale = scales.get(self["aspect"])
         evaluated: list[tuple[Base, Aspect]] = []
-        if self["aspect"] in scales:
-            evaluated.append((self.bases.one, scales[self["aspect"]]))
+        if scale is not None:
+            evaluated.append((self.bases.one, scale))
         return range_with_gains(super().range, evaluated)
 
     def terms(self, judgments: Judgments) -> list[Term]:
@@ -127,10 +130,12 @@ class _On(BasedMeasure):
         return [Term.alone(self.bases.one, view.target)]
 
     def document_gain(self, judgments: Judgments) -> Floats:
+        """Return the gain of each document on the aspect, as the base uses it."""
         (view,) = self.views(judgments)
-        if self.bases.one.reads_gains:
-            view.check_gains(f"a training label from {self}")
-        return graded_gain(self.bases.one, view.target)
+        base = self.bases.one
+        if base.reads_gains:
+            view.check_gains(f"a training label from {self}")  # an error for negative ones
+        return graded_gain(base, view.target)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
         return not self.bases.one.stated.sorting_is_optimal

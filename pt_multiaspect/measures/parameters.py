@@ -57,7 +57,8 @@ class Param(ParamInfo):  # type: ignore[misc]
     Examples
     --------
     >>> from pt_multiaspect import Param, params
-    >>> Param(params.real("half", low=0, open_low=True), 5, "ranks after which gains are halved").parse(2)
+    >>> half = params.real("half", low=0, open_low=True)
+    >>> Param(half, 5, "ranks after which gains are halved").parse(2)
     2
     """
 

@@ -43,8 +43,8 @@ class _RankErrors(DirectMeasure):
     """1 - rank error / maximum rank error."""
 
     SOURCES = ("lioma2017",)
-    #: The measure, and its sum over ranks, from the hits, the errors of each aspect and its
-    #: constant.
+    #: The function that returns the values, and the one that returns them as sums over ranks. Both
+    #: are called with the result of `_errors`.
     _VALUES: ClassVar[Any]
     _BREAKDOWN: ClassVar[Any]
 
@@ -91,31 +91,39 @@ class _RankErrors(DirectMeasure):
         return False  # only the order of grades matters
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        values: Floats = self._VALUES(*self._errors(rankings, views))
+        """Return the value of each query, by the function of the class, `_VALUES`."""
+        hits, errors_by_aspect, constants = self._errors(rankings, views)
+        values: Floats = self._VALUES(hits, errors_by_aspect, constants)
         return values
 
     def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown:
-        hits, epsilons, constants = self._errors(rankings, views)
+        """Return the values as sums over ranks, with a column of the errors on each aspect.
+
+        `_BREAKDOWN` is the function of the class that returns the sums.
+        """
+        hits, errors_by_aspect, constants = self._errors(rankings, views)
+        breakdown: Breakdown = self._BREAKDOWN(hits, errors_by_aspect, constants)
         columns: dict[str, Floats] = {}
-        for view, errors in zip(views, epsilons, strict=True):
+        for view, errors in zip(views, errors_by_aspect, strict=True):
+            # `errors` are those of judged documents; columns have all retrieved ones, 0 for others.
             columns[f"{view.name} error"] = hits.spread(errors)
-        stated: Breakdown = self._BREAKDOWN(hits, epsilons, constants)
-        return replace(stated, columns=columns)
+        return replace(breakdown, columns=columns)
 
     def _errors(
         self, rankings: Rankings, views: tuple[AspectView, ...]
     ) -> tuple[Hits, list[Floats], list[float]]:
         """Return the ranks that count, the errors of each aspect, and its constant."""
         hits = rankings.top(self.cutoff)
-        epsilons: list[Floats] = []
+        errors_by_aspect: list[Floats] = []
         for view in views:
             key = ("rank errors", view, self.cutoff)
-            compute = partial(rank_errors.errors, hits, view.grade)
-            epsilons.append(rankings.compute_once(key, compute))
+            compute_errors = partial(rank_errors.errors, hits, view.grade)
+            errors = rankings.compute_once(key, compute_errors)
+            errors_by_aspect.append(errors)
         names = [view.name for view in views]
         # As floats: NumPy cannot represent integers beyond 64 bits.
         constants = [float(constant) for constant in self._constants(names)]
-        return hits, epsilons, constants
+        return hits, errors_by_aspect, constants
 
 
 class _NLRE(_RankErrors):
@@ -168,7 +176,8 @@ class _NLRE(_RankErrors):
     0.75
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> explanation = NLRE.explain(run, qrels, "q1")
-    >>> explanation.ranks[["docno", "relevance error", "credibility error", "contribution"]].round(3)
+    >>> columns = ["docno", "relevance error", "credibility error", "contribution"]
+    >>> explanation.ranks[columns].round(3)
       docno  relevance error  credibility error  contribution
     0    d1              0.0                0.0          0.00
     1    d2              1.0                0.0         -0.25
@@ -215,7 +224,8 @@ class _NGRE(_RankErrors):
     0.6
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> explanation = NGRE.explain(run, qrels, "q1")
-    >>> explanation.ranks[["docno", "relevance error", "credibility error", "contribution"]].round(3)
+    >>> columns = ["docno", "relevance error", "credibility error", "contribution"]
+    >>> explanation.ranks[columns].round(3)
       docno  relevance error  credibility error  contribution
     0    d1              0.0                0.0           0.0
     1    d2              1.0                0.0          -0.4

@@ -72,21 +72,23 @@ def register(measure: type[M] | M) -> M:
     ...         return ma.forms.Linear(target, target.gain, discount, norm=norm, depth=self.cutoff)
     >>> HalfLife = ma.register(_HalfLife)
     >>> qrels = {"q1": {"d1": {"relevance": 1}, "d2": {"relevance": 0}}}
-    >>> round((HalfLife(half=1) @ 10).calc_aggregate(qrels, {"q1": {"d2": 2.0, "d1": 1.0}}), 4)
+    >>> run = {"q1": {"d2": 2.0, "d1": 1.0}}
+    >>> round((HalfLife(half=1) @ 10).calc_aggregate(qrels, run), 4)
     0.5
-    >>> ma.evaluate({"run": {"q1": {"d2": 2.0, "d1": 1.0}}}, qrels, "HalfLife(half=1)@10", progress=False)
+    >>> ma.evaluate({"run": run}, qrels, "HalfLife(half=1)@10", progress=False)
       name qid             measure  value
     0  run  q1  HalfLife(half=1)@10    0.5
     """
     instance = _default(measure)
     name = instance.NAME
     _check_name(name)
-    is_own = _is_own(instance)
+    is_own = _is_own(instance)  # of this package
     if not is_own:
-        _check_other_name(name)
-    earlier = ir_measures.measures.registry.get(name)
+        _refuse_trec_name(name)
+    earlier = ir_measures.measures.registry.get(name)  # the measure that has the name now
     earlier_path = _path_of_class(earlier)
-    if earlier is None or earlier_path == _path_of_class(instance):
+    is_same_class = earlier_path == _path_of_class(instance)  # as of a cell that is run again
+    if earlier is None or is_same_class:
         _enter(instance, earlier)
     elif is_own:
         # PyTerrier imports this package without a guard, so the import must not fail.
@@ -111,22 +113,30 @@ def _path_of_class(instance: object) -> str:
 
 
 def _enter(instance: Measure, earlier: object) -> None:
-    """Make the name of a measure known, unless its printed form is read as another measure.
+    """Make the name of a measure known, or raise an error if its printed form is misread.
 
-    Then the name keeps its earlier meaning, if any.
+    After an error, the name has its earlier meaning, or none.
     """
     known = ir_measures.measures.registry
     name = instance.NAME
-    known[name] = instance
+    known[name] = instance  # printed forms are read by the names that are known
     try:
-        if read_measure(str(instance)) != instance:
-            raise MultiAspectError(f"{name} prints as {instance}, which is read as another measure")
+        _check_printed_form(instance)
     except MultiAspectError:
         if earlier is None:
             del known[name]
         else:
             known[name] = earlier
         raise
+
+
+def _check_printed_form(instance: Measure) -> None:
+    """Raise an error unless the printed form of a measure is read as the same measure."""
+    read = read_measure(str(instance))
+    if read != instance:
+        raise MultiAspectError(
+            f"{instance.NAME} prints as {instance}, which is read as another measure"
+        )
 
 
 def registered_measures() -> tuple[Measure, ...]:
@@ -192,8 +202,8 @@ def _check_name(name: object) -> None:
         raise MultiAspectError(f"name of a measure: expected letters, digits and _, got {name!r}")
 
 
-def _check_other_name(name: str) -> None:
-    """Raise an error for a name of trec_eval, unless the measure computes the same."""
+def _refuse_trec_name(name: str) -> None:
+    """Raise an error if trec_eval has a measure of this name, which strings would denote."""
     if name in RESERVED or _is_trec_name(name):
         raise MultiAspectError(
             f"in measure strings, {name} is a name of trec_eval; give the class another name, or "

@@ -68,12 +68,16 @@ class _MDCU(DirectMeasure):
     Examples
     --------
     >>> from pt_multiaspect import MDCU
-    >>> labels = {"d1": (3, 0, 1), "d2": (3, 1, 0.5)}
-    >>> qrels = {"q1": {d: {"jazz": j, "blues": b, "credibility": c} for d, (j, b, c) in labels.items()}}
+    >>> labels = {
+    ...     "d1": {"jazz": 3, "blues": 0, "credibility": 1},
+    ...     "d2": {"jazz": 3, "blues": 1, "credibility": 0.5},
+    ... }
+    >>> qrels = {"q1": labels}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> mdcu = MDCU(themes="jazz,blues", usability="credibility")
-    >>> round(mdcu.calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)  # 3 + .5 · (3 / log2(3) + 1)
+    >>> round(mdcu.calc_aggregate(qrels, run), 4)  # 3 + .5 · (3 / log2(3) + 1)
     4.4464
-    >>> explanation = mdcu.explain({"q1": {"d1": 2.0, "d2": 1.0}}, qrels, "q1")
+    >>> explanation = mdcu.explain(run, qrels, "q1")
     >>> explanation.ranks[["docno", "jazz", "blues", "credibility", "contribution"]].round(4)
       docno  jazz  blues  credibility  contribution
     0    d1   3.0    0.0          1.0        3.0000
@@ -216,12 +220,16 @@ class _nMDCU(_MDCU):
     Examples
     --------
     >>> from pt_multiaspect import nMDCU
-    >>> labels = {"d1": (3, 0, 1), "d2": (3, 1, 0.5)}
-    >>> qrels = {"q1": {d: {"jazz": j, "blues": b, "credibility": c} for d, (j, b, c) in labels.items()}}
+    >>> labels = {
+    ...     "d1": {"jazz": 3, "blues": 0, "credibility": 1},
+    ...     "d2": {"jazz": 3, "blues": 1, "credibility": 0.5},
+    ... }
+    >>> qrels = {"q1": labels}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> nmdcu = nMDCU(themes="jazz,blues", usability="credibility")
-    >>> nmdcu.calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}})
+    >>> nmdcu.calc_aggregate(qrels, run)
     1.0
-    >>> explanation = nmdcu.explain({"q1": {"d1": 2.0, "d2": 1.0}}, qrels, "q1")
+    >>> explanation = nmdcu.explain(run, qrels, "q1")
     >>> explanation.ranks[["docno", "jazz", "blues", "credibility", "contribution"]].round(4)
       docno  jazz  blues  credibility  contribution
     0    d1   3.0    0.0          1.0        0.6747

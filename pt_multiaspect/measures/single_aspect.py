@@ -50,7 +50,8 @@ class SingleAspectMeasure(Measure, Base):
         Returns
         -------
         Statements
-            By default, that the measure itself is its only term.
+            By default, that the value is that of a single term, the measure on relevance: a
+            weighted sum, which rises with the term, and depends on labels by it.
         """
         return replace(
             super().statements(),

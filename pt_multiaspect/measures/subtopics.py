@@ -153,34 +153,56 @@ class _Subtopics(BasedMeasure):
     def _check(self) -> None:
         """Raise an error for parameters that the base does not have, and for those out of range."""
         super()._check()
-        params = self.bases.one.params
-        if self["weights"] is not None and not self["graded"]:
+        if self["graded"]:
+            self._check_graded()
+        elif self["weights"] is not None:
             raise MultiAspectError(
                 "weights are the probabilities of intents of graded ERR_IA: pass graded=True"
             )
-        if self["graded"] and (type(self._base.measure) is not _ERR_IA or "rel" in params):
-            raise MultiAspectError(
-                f"graded=True requires the base ERR_IA, without rel, got {self._base.text}"
-            )
+        params = self._base.params
         if params.get("judged_only"):
             raise MultiAspectError(
                 "base: judged_only=True is not supported; remove unjudged documents from the run"
             )
-        fraction("alpha")(params.get("alpha", _ALPHA))
+        # ir-measures accepts any number.
+        if "alpha" in params:
+            check_alpha = fraction("alpha")
+            check_alpha(params["alpha"])
         if "beta" in params:
-            real("beta", low=0, high=1)(params["beta"])
+            check_beta = real("beta", low=0, high=1)
+            check_beta(params["beta"])
+
+    def _check_graded(self) -> None:
+        """Raise an error unless the base is ERR_IA, without a lowest relevant label."""
+        is_err_ia = type(self._base.measure) is _ERR_IA
+        if not is_err_ia or "rel" in self._base.params:
+            raise MultiAspectError(
+                f"graded=True requires the base ERR_IA, without rel, got {self._base.text}"
+            )
 
     @property
     def _base(self) -> Any:
-        """The intent-aware measure with its cutoff, for its class and parameters."""
+        """The intent-aware measure with its cutoff."""
         return self.bases.one
 
     @property
+    def _alpha(self) -> float:
+        """The redundancy intolerance: a parameter of the base, or that of ERR-IA, a constant."""
+        if "alpha" in self._base.SUPPORTED_PARAMS:
+            return float(self._base["alpha"])
+        return _ALPHA
+
+    @property
     def range(self) -> tuple[float, float]:
-        """0 to 1; without maximum over a greedy ideal, which a ranking may exceed."""
-        _, is_divided_by_greedy = _DISCOUNTED.get(type(self._base.measure), (None, False))
-        if is_divided_by_greedy:
-            return (0.0, np.inf)
+        """0 to 1, but without maximum for measures that divide by a greedy ranking.
+
+        The greedy ranking need not be the best, so that others may exceed 1.
+        """
+        measure_class = type(self._base.measure)
+        if measure_class in _DISCOUNTED:
+            _, is_divided_by_greedy = _DISCOUNTED[measure_class]
+            if is_divided_by_greedy:
+                return (0.0, np.inf)
         return (0.0, 1.0)
 
     def validate_params(self) -> None:
@@ -193,10 +215,12 @@ class _Subtopics(BasedMeasure):
 
     def depends_on(self, view: AspectView) -> bool:
         """Return whether values depend on the scale of an aspect, if it is inferred."""
-        if self["graded"]:
+        if self["graded"]:  # gains depend on the maximum label
             return has_weight(self["weights"], view)
-        if not view.scale.greater_is_better:
+        if not view.scale.greater_is_better:  # its lowest grade is the maximum label
             return True
+        # The threshold, which `rel` replaces, is the second lowest grade. It is 1 for whole
+        # numbers, but one of the labels that occur for fractions.
         return view.scale.is_fractional and self._base.rel is None
 
     def _members(self, judgments: Judgments) -> Bools:
@@ -204,13 +228,15 @@ class _Subtopics(BasedMeasure):
         return np.stack([view.target.relevant(self._base.rel) for view in self.views(judgments)])
 
     def terms(self, judgments: Judgments) -> list[Term]:
-        """Return ERR on each intent, if graded."""
+        """Return ERR on each intent, weighted by its probability, if graded; else no terms."""
         if not self["graded"]:
             return []
+        # ERR whose users stop at a document with the probability gain / (1 + maximum gain).
         err = LinearStopping(self._base.cutoff)
+        intents = weighted_views(self["weights"], self.views(judgments))
         terms: list[Term] = []
-        for view, probability in weighted_views(self["weights"], self.views(judgments)):
-            weight = probability * np.ones(judgments.n_queries)
+        for view, probability in intents:
+            weight = np.full(judgments.n_queries, probability)
             terms.append(Term(err, view.target, weight, view.name))
         return terms
 
@@ -235,25 +261,27 @@ class _Subtopics(BasedMeasure):
         return self._discounted_gains(rankings, hits, members)
 
     def _discounted_gains(self, rankings: Rankings, hits: Hits, members: Bools) -> Floats:
-        """Return the sum of discounted gains, divided by that of an ideal ranking."""
+        """Return the sum of discounted gains, divided by that of an ideal ranking.
+
+        `hits` are the judged documents retrieved, and `members` tells for each subtopic whether
+        each judged document belongs to it.
+        """
         base = self._base
+        alpha = self._alpha
         measure_class = type(base.measure)
         make_discount, is_divided_by_greedy = _DISCOUNTED[measure_class]
         discount = make_discount(base.measure)
-        if "alpha" in base.SUPPORTED_PARAMS:
-            alpha = float(base["alpha"])
-        else:
-            alpha = _ALPHA
         alpha_dcg = intent_aware.alpha_dcg(hits, members, alpha, discount)
-        # α-nDCG, nERR-IA and nNRBP are divided by a greedy ideal; the others by their maxima.
-        if is_divided_by_greedy:
+        if is_divided_by_greedy:  # α-nDCG, nERR-IA and nNRBP
             greedy = self._greedy_ideal(rankings, members, alpha)
-            ideal_alpha_dcg = intent_aware.alpha_dcg(greedy, members, alpha, discount)
-            return ratio(alpha_dcg, ideal_alpha_dcg)
+            greedy_alpha_dcg = intent_aware.alpha_dcg(greedy, members, alpha, discount)
+            return ratio(alpha_dcg, greedy_alpha_dcg)
+        # The ideal of the others has documents that belong to all n subtopics at each rank.
         n_subtopics = intent_aware.n_subtopics(hits, members)
         if measure_class is type(ir_measures.NRBP):
-            normaliser = 1.0 - (1.0 - alpha) * base["beta"]
-            return ratio(alpha_dcg * normaliser, n_subtopics)
+            # Without a cutoff, its sum is n Σ_k ((1 - α) β)^(k-1) = n / (1 - (1 - α) β).
+            divisor = 1.0 - (1.0 - alpha) * base["beta"]
+            return ratio(alpha_dcg * divisor, n_subtopics)
         full_gain = intent_aware.full_gain(n_subtopics, alpha, discount, base.cutoff)
         return ratio(alpha_dcg, full_gain)
 

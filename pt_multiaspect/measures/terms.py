@@ -20,10 +20,20 @@ from .measure import Measure, hashable, warn_if_inferred
 
 
 def base_depends_on(base: Base, view: AspectView) -> bool:
-    """Return whether values of `base` depend on the scale of `view`, if it is inferred."""
-    if base.stated.needs_top or not view.scale.greater_is_better:
+    """Return whether values of `base` depend on the scale of `view`, if it is inferred.
+
+    Grades of an inferred scale are the whole numbers from 0 to the maximum label or, if a label is
+    fractional, the labels that occur.
+    """
+    scale = view.scale
+    if base.stated.needs_top:  # the base reads the gain of the maximum label
         return True
-    return view.scale.is_fractional and base.BINARY and base.rel is None
+    if not scale.greater_is_better:  # the lowest grade is the maximum label
+        return True
+    # The threshold is the second lowest grade: 1 for whole numbers, so that it does not depend on
+    # the labels.
+    reads_threshold = base.BINARY and base.rel is None
+    return scale.is_fractional and reads_threshold
 
 
 def declared_scales(spec: AspectSpec) -> list[tuple[str, Aspect]]:
@@ -36,11 +46,16 @@ def declared_scales(spec: AspectSpec) -> list[tuple[str, Aspect]]:
 def range_with_gains(
     limits: tuple[float, float], parts: Iterable[tuple[Base, Aspect]]
 ) -> tuple[float, float]:
-    """Return a range, without minimum if a base subtracts the negative gains of its aspect."""
+    """Return a range, without minimum if a base adds negative gains, which its aspect declares.
+
+    `parts` are the bases and their aspects, `limits` the range without negative gains.
+    """
+    _, maximum = limits
     for base, aspect in parts:
-        subtracts = base.stated.accepts_negative_gains and not base.stated.is_ordinal
-        if aspect.has_negative_gains and subtracts:
-            return -np.inf, limits[1]
+        # Ordinal bases only compare gains.
+        adds_negative_gains = base.stated.accepts_negative_gains and not base.stated.is_ordinal
+        if aspect.has_negative_gains and adds_negative_gains:
+            return -np.inf, maximum
     return limits
 
 
@@ -79,12 +94,17 @@ def warn_of_units(
 
 
 def graded_gain(base: Base, target: Target) -> Floats:
-    """Return the gain of each document as a training label; if binary, that of its grade."""
+    """Return the gain of each document as a training label.
+
+    It is the gain that the base adds at each rank. Binary bases, for which it would be 0 or 1, get
+    the gain of the grade.
+    """
     if base.BINARY:
         gain = target.gain
     else:
-        gain = base.gain(target)
-    if base.stated.exponentiates_gains and is_sum_over_ranks(base):
+        gain = base.gain(target)  # before the base exponentiates it
+    adds_powers = base.stated.exponentiates_gains and is_sum_over_ranks(base)
+    if adds_powers:  # 2^gain - 1
         return power_gain(gain, "the gain", "choose another weighting")
     return gain
 
@@ -111,25 +131,34 @@ def gain_share(base: Base, target: Target) -> tuple[Floats, Hashable]:
     """Return the normalised gain of each judged document, and a key that identifies the discount.
 
     Sorting by the sum of the gains maximises bases with equal keys jointly. If the base is not a
-    discounted sum of gains, the key is None, and the gains are a surrogate: those of R for binary
-    bases, those of nDCG for others.
+    discounted sum of gains, the key is None, and the gains are a surrogate.
     """
     form = base.additive(target)
-    if isinstance(form, Linear):
-        depth: Hashable
-        if isinstance(form.depth, np.ndarray):  # one depth per query; arrays are not hashable
-            depth = form.depth.tobytes()
-        else:
-            depth = form.depth
-        key = (base.NAME, form.discount, depth)
-        if base.stated.has_constant_norm:  # a constant norm does not change the order
-            return np.asarray(form.gain, dtype=np.float64), key
-        return form.normalised_gain, key
+    if not isinstance(form, Linear):
+        return _surrogate_share(base, target), None
+    depth: Hashable
+    if isinstance(form.depth, np.ndarray):  # one depth per query; arrays are not hashable
+        depth = form.depth.tobytes()
+    else:
+        depth = form.depth
+    key = (base.NAME, form.discount, depth)
+    if base.stated.has_constant_norm:  # it does not change the order of documents
+        return np.asarray(form.gain, dtype=np.float64), key
+    return form.normalised_gain, key
+
+
+def _surrogate_share(base: Base, target: Target) -> Floats:
+    """Return the gains of R for a binary base, and those of nDCG for others, divided by the norm.
+
+    The norm is the number of relevant documents of a query, or the DCG of its ideal ranking.
+    """
     if base.BINARY:
-        n_relevant = base.n_relevant(target)
-        return ratio(base.gain(target), n_relevant[target.query]), None
-    ideal_dcg = target.best_sum(target.gain, Log2(), base.cutoff)
-    return ratio(target.gain, ideal_dcg[target.query]), None
+        gain = base.gain(target)  # 1 for relevant documents
+        norm = base.n_relevant(target)
+    else:
+        gain = target.gain
+        norm = target.best_sum(gain, Log2(), base.cutoff)
+    return ratio(gain, norm[target.query])
 
 
 def is_sum_over_ranks(base: Base) -> bool:
@@ -153,10 +182,10 @@ class TermMeasure(Measure):
         if len(terms) == 1 and self.stated.is_weighted_sum:
             (term,) = terms
             return term.weight * term.base.values(rankings, term.target)
-        # Both have the shape (n_terms, n_queries).
-        values = np.stack([term.base.values(rankings, term.target) for term in terms])
-        weights = np.stack([term.weight for term in terms])
-        return self.combine(values, weights)
+        # Both are stacked to the shape (n_terms, n_queries).
+        term_values = [term.base.values(rankings, term.target) for term in terms]
+        term_weights = [term.weight for term in terms]
+        return self.combine(np.stack(term_values), np.stack(term_weights))
 
 
 class TermMean(TermMeasure):
@@ -203,11 +232,13 @@ class TermMean(TermMeasure):
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
         """Return whether a term is not linear, discounts differ, or terms are not summed."""
         terms = self.terms(judgments)
-        discounts: set[Hashable] = set()
+        discount_keys: set[Hashable] = set()
         for term in terms:
-            _, discount = gain_share(term.base, term.target)
-            discounts.add(discount)
-        if None in discounts or len(discounts) > 1:
+            _, discount_key = gain_share(term.base, term.target)
+            discount_keys.add(discount_key)
+        if None in discount_keys:  # a base that is no discounted sum of gains
+            return True
+        if len(discount_keys) > 1:
             return True
         return len(terms) > 1 and not self.stated.is_weighted_sum
 
@@ -268,20 +299,20 @@ class BasedMeasure(TermMeasure):
             raise self._prefix_error(error) from None
 
     def _spell_params(self) -> tuple[dict[str, Any], int | None]:
-        """Return the printed forms of parameters, and the cutoff of the base as that of the measure.
+        """Return the printed forms of parameters, and the cutoff to print after them.
 
-        CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same measure and print the same.
+        CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same measure and print the same, as the
+        latter. If there is one base per aspect, each prints its own cutoff.
         """
         spelled, _ = super()._spell_params()
         base = self.bases.default
         if base is None:  # there is one per aspect
             return {**spelled, "base": self.bases.spelled()}, None
-        cutoff = base.cutoff
-        without_cutoff = self.bases.drop_cutoff()
-        spelled.pop("base", None)
-        if without_cutoff == self.SUPPORTED_PARAMS["base"].default:
-            return spelled, cutoff
-        return {"base": without_cutoff.spelled(), **spelled}, cutoff
+        bases = self.bases.drop_cutoff()
+        others = {name: value for name, value in spelled.items() if name != "base"}
+        if bases == self.SUPPORTED_PARAMS["base"].default:  # is not printed
+            return others, base.cutoff
+        return {"base": bases.spelled(), **others}, base.cutoff
 
     def _identity(self) -> tuple[object, ...]:
         """Return the key of equality, with the cutoff in the bases.

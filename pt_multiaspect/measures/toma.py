@@ -33,17 +33,24 @@ _ROUNDING = 1e-9
 
 
 def _grades(values: Floats, name: str, scale: Scale) -> Ints:
-    """Return the index of the grade whose rescaled gain is the value of a criterion, per answer."""
-    grade_positions = grade_values(scale)  # rising, shape (n_grades,)
-    if (np.diff(grade_positions) < 2 * _ROUNDING).any():
+    """Return the index of the grade of each answer on a criterion, given the values of answers.
+
+    The value of a grade is its gain, rescaled from 0 for the lowest grade to 1 for the top one.
+    """
+    value_of_grade = grade_values(scale)  # in increasing order
+    gaps = np.diff(value_of_grade)
+    if (gaps < 2 * _ROUNDING).any():  # a value may be that of two grades
         raise MultiAspectError(f"expected distinct gains for the grades of {name}, got equal ones")
-    # The last grade that is not above the value, but for rounding.
-    n_not_above = np.searchsorted(grade_positions - _ROUNDING, values, side="right")
+    # Find the last grade that is at most the value, or a rounding error above it. If grades have
+    # the values 0, .5 and 1: .5 -> 2 grades are at most .5 -> index 1.
+    n_not_above = np.searchsorted(value_of_grade - _ROUNDING, values, side="right")
     index = np.maximum(n_not_above - 1, 0)
-    is_between_grades = np.abs(grade_positions[index] - values) > _ROUNDING
+    distance = np.abs(value_of_grade[index] - values)
+    is_between_grades = distance > _ROUNDING
     if is_between_grades.any():
-        expected = choices(map(spell, grade_positions.tolist()))
-        found = spell(float(values[is_between_grades][0]))
+        expected = choices(map(spell, value_of_grade.tolist()))
+        first_between = float(values[is_between_grades][0])
+        found = spell(first_between)
         raise MultiAspectError(
             f"expected values of {name} that are those of its grades ({scale}), {expected}, got "
             f"{found}; convert grades with from_criteria"
@@ -52,8 +59,8 @@ def _grades(values: Floats, name: str, scale: Scale) -> Ints:
 
 
 def _powers(target: Target, base: Base) -> Target:
-    """Return a target of the gains 2^g - 1, for a base without a specific form for these."""
-    with np.errstate(over="ignore"):
+    """Return a target of the gains 2^g - 1, for a base without a form of its own for these."""
+    with np.errstate(over="ignore"):  # infinite gains are an error below
         gain = np.exp2(target.gain) - 1.0
     if not np.isfinite(gain).all():
         largest = target.gain.max()
@@ -61,11 +68,12 @@ def _powers(target: Target, base: Base) -> Target:
             f"the gain 2^{largest:g} - 1 is too large for the base {base.text}; use "
             "another weighting than 'exponential', or a base that rescales gains, such as nDCG"
         )
-    # The best and the lowest possible gains need not occur, so they are limited to finite ones:
-    # 2^1024 is too large for a float.
-    ends = np.minimum([target.top, target.bottom], 1023.0)
-    top, bottom = np.exp2(ends) - 1.0
-    return replace(target.with_gain(gain, float(top)), bottom=float(bottom))
+    # The highest and the lowest possible gain need not occur, so that there is no error if they are
+    # too large. 2^1023 is the largest power that is a float.
+    possible_exponents = np.minimum([target.top, target.bottom], 1023.0)
+    top, bottom = np.exp2(possible_exponents) - 1.0
+    with_powers = target.with_gain(gain, float(top))
+    return replace(with_powers, bottom=float(bottom))
 
 
 #: The parameters that place label tuples and order them by distance.
@@ -204,7 +212,8 @@ class _TOMA(JointMeasure, BasedMeasure):
     >>> print(measure)
     TOMA(distance='manhattan',aspects={'relevance': 2, 'credibility': 1})@10
     >>> explanation = measure.explain(run, qrels, "q1")
-    >>> explanation.ranks[["docno", "class", "distance", "gain", "discount", "contribution"]].round(3)
+    >>> columns = ["docno", "class", "distance", "gain", "discount", "contribution"]
+    >>> explanation.ranks[columns].round(3)
       docno  class  distance  gain  discount  contribution
     0    d1    2.0       1.0   2.0     1.000         0.469
     1    d2    3.0       0.5   3.0     0.631         0.444
@@ -267,6 +276,7 @@ class _TOMA(JointMeasure, BasedMeasure):
     }
 
     def _check(self) -> None:
+        """Set the base, or raise an error if it or an explicit order does not match parameters."""
         super()._check()
         base = self.bases.one
         if base.stated.reads_labels:
@@ -274,13 +284,15 @@ class _TOMA(JointMeasure, BasedMeasure):
                 f"the base {base.text} maps raw labels to gains, but TOMA evaluates classes of "
                 "label tuples; declare the gains of the aspects instead"
             )
+        self._base = base
+        # Whether `terms` computes the gains 2^g - 1.
+        self._needs_powers = False
         if self["weighting"] == "exponential":
             exponential = base.exponential()
-        else:
-            exponential = base
-        # Without a form of the base for gains 2^g - 1, the gains of documents are computed.
-        self._base = exponential or base
-        self._needs_powers = exponential is None
+            if exponential is None:  # the base has no form of its own for these gains
+                self._needs_powers = True
+            else:
+                self._base = exponential
         if self["order"] is not None:
             self._check_order(self["order"])
 
@@ -371,44 +383,54 @@ class _TOMA(JointMeasure, BasedMeasure):
             If the scales are not declared, a value is not that of a grade, or a parameter is given
             that is defined for rankings only.
         """
+        # An answer has no ranking, and its gain is its closeness.
         self._refuse_of_rankings(("base", "positives", "cutoff"))
         if self["weighting"] == "exponential":
             raise MultiAspectError("the closeness of an answer is normalized; omit weighting=")
+        scales = self._scales_of_criteria(list(values))
+        order = self.order(scales)
+        grades: list[Ints] = []  # of each criterion, shape (n_answers,)
+        for name, scale in zip(order.names, order.scales, strict=True):
+            grades.append(_grades(values[name], name, scale))
+        grade_tuples = np.stack(grades, axis=1)  # shape (n_answers, n_criteria)
+        return order.closeness(grade_tuples)
+
+    def _scales_of_criteria(self, names: Sequence[str]) -> Aspects:
+        """Return the declared scales, or raise an error if a criterion has none with grades."""
         scales = dict(declared_scales(self.spec))
-        undeclared = [name for name in values if name not in scales or scales[name].grades is None]
+        undeclared = [name for name in names if name not in scales or scales[name].grades is None]
         if undeclared:
             example = {undeclared[0]: [1, 2, 3, 4, 5]}
             raise MultiAspectError(
                 f"expected declared scales, as in TOMA(aspects={example!r}), got no grades of "
                 f"{choices(undeclared)}"
             )
-        order = self.order(Aspects(scales))
-        grades: list[Ints] = []
-        for name, scale in zip(order.names, order.scales, strict=True):
-            grades.append(_grades(values[name], name, scale))
-        return order.closeness(np.stack(grades, axis=1))
+        return Aspects(scales)
 
-    def _aspects_without_gate(self, judgments: Judgments) -> list[str]:
+    def _lifting_aspects(self, judgments: Judgments) -> list[str]:
         """Return the aspects that lift documents of the lowest relevance above the lowest class.
 
         With Chebyshev distance on equal axes there are none, so that it needs no gate.
         """
-        key = ("without gate", self)
-        return judgments.compute_once(key, lambda: self._find_ungated_aspects(judgments))
+        key = ("lifting aspects", self)
+        return judgments.compute_once(key, lambda: self._find_lifting_aspects(judgments))
 
-    def _find_ungated_aspects(self, judgments: Judgments) -> list[str]:
-        """Return what `_aspects_without_gate` does, which computes it once."""
+    def _find_lifting_aspects(self, judgments: Judgments) -> list[str]:
+        """Return the aspects by which documents have a gain although they are not relevant.
+
+        There are none without the aspect relevance.
+        """
         views = self.views(judgments)
         names = [view.name for view in views]
         if _PRECONDITION not in names:
             return []
         order, grades = self._order_and_tuples(views)  # grades: (n_documents, n_aspects)
-        precondition = names.index(_PRECONDITION)
-        is_irrelevant = grades[:, precondition] == 0
-        # Irrelevant documents that nevertheless have a gain, because of grades on other aspects.
-        is_lifted = is_irrelevant & order.above_worst(grades)
-        lifted_grades = grades[is_lifted]
-        lifts = (lifted_grades > 0).any(axis=0)  # shape (n_aspects,)
+        relevance = names.index(_PRECONDITION)
+        is_irrelevant = grades[:, relevance] == 0  # the lowest grade
+        has_gain = order.above_worst(grades)
+        grades_of_lifted = grades[is_irrelevant & has_gain]
+        # The aspects on which some of these documents have more than the lowest grade.
+        lifts = (grades_of_lifted > 0).any(axis=0)  # shape (n_aspects,)
         lifting_aspects = np.flatnonzero(lifts).tolist()
         return [names[aspect] for aspect in lifting_aspects]
 
@@ -431,18 +453,22 @@ class _TOMA(JointMeasure, BasedMeasure):
         Weights of an explicit order take the place of class indices. Negative ones count as 0.
         """
         order, grades = self._order_and_tuples(views)
+        # `top` and `bottom` are the gains of the best tuple and of that of all lowest grades.
         bottom = max(order.worst_weight, 0.0)
-        if self["weighting"] == "normalized":  # needs no classes
-            weights = order.closeness(grades)
+        if self["weighting"] == "normalized":
+            weights = order.closeness(grades)  # weight / weight of the best tuple
             top = 1.0
-            if bottom:
+            if bottom > 0:  # `top_weight` counts the classes, which closeness does not need
                 bottom = bottom / order.top_weight
         else:
             weights = order.weights(grades)
             top = max(order.top_weight, 0.0)
-        is_judged = np.any([view.known for view in views], axis=0)
-        gain = np.where(is_judged, np.maximum(weights, 0.0), 0.0)
-        classes = _Classes(views, gain, order, grades, self["positives"] == "top-half")
+        is_judged = np.any([view.known for view in views], axis=0)  # on some aspect
+        non_negative = np.maximum(weights, 0.0)
+        gain = np.where(is_judged, non_negative, 0.0)
+        # The classes tell bases which documents are relevant.
+        is_top_half = self["positives"] == "top-half"
+        classes = _Classes(views, gain, order, grades, is_top_half)
         return Joint(gain, top, classes, bottom=bottom)
 
     def _order_and_tuples(self, views: Sequence[AspectView]) -> tuple[TupleOrder, Ints]:
@@ -494,7 +520,7 @@ def warn_of_missing_gates(measures: Iterable[object], judgments: Judgments) -> N
     if any(toma["gate"] is not None for toma in by_distance):
         return
     for toma in by_distance:
-        others = toma._aspects_without_gate(judgments)
+        others = toma._lifting_aspects(judgments)
         if others:
             aspects = choices(others)
             with_gate = _text_with_gate(toma)
@@ -507,7 +533,7 @@ def warn_of_missing_gates(measures: Iterable[object], judgments: Judgments) -> N
 
 
 def _text_with_gate(toma: _TOMA) -> str:
-    """Return TOMA with the gate that is advised, as text; further parameters are not spelled out."""
+    """Return TOMA with the gate that is advised, as text; "…" stands for further parameters."""
     further = ""
     if toma.params.keys() - {"cutoff", "aspects"}:
         further = ", …"

@@ -276,12 +276,18 @@ class _Satisfaction(_Korfhage):
     SHORT_DESC = "The fraction of the retrieved documents that is relevant."
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Return the number of relevant documents / number of documents, per query."""
         n_relevant = relevance.n_retrieved(ranking, self.relevant(target))
-        return ratio(n_relevant, ranking.n_ret.astype(np.float64))
+        n_retrieved = ranking.n_ret.astype(np.float64)
+        return ratio(n_relevant, n_retrieved)
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
-        dense, gain = ranking.dense(), ranking.spread(self.relevant(target)[ranking.row])
-        return Breakdown(dense, gain / ranking.n_ret[dense.query], gain)
+        """Return 1 / number of retrieved documents at each relevant document, 0 elsewhere."""
+        dense = ranking.dense()  # all retrieved documents, of which `ranking` has the judged ones
+        is_relevant = self.relevant(target)[ranking.row]
+        gain = ranking.spread(is_relevant)  # 1 or 0 for each document of `dense`
+        contribution = gain / ranking.n_ret[dense.query]
+        return Breakdown(dense, contribution, gain)
 
 
 class _Frustration(_Satisfaction):
@@ -324,10 +330,11 @@ class _Frustration(_Satisfaction):
         return 1.0 - super().score(ranking, target)
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
-        """Return 1, from which the contributions to satisfaction are subtracted."""
-        satisfied = super().breakdown(ranking, target)
-        contribution = 0.0 - satisfied.contribution
-        return replace(satisfied, contribution=contribution, offset=np.ones(ranking.n_queries))
+        """Return 1 - satisfaction: the offset 1, and the contributions to satisfaction negated."""
+        satisfaction = super().breakdown(ranking, target)
+        negated = 0.0 - satisfaction.contribution  # not -x, which prints 0 as -0
+        offset = np.ones(ranking.n_queries)
+        return replace(satisfaction, contribution=negated, offset=offset)
 
 
 CoverageRatio = register(_CoverageRatio)
