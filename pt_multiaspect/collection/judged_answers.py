@@ -101,9 +101,9 @@ class CriterionLabels:
 
 def with_usual_names(frame: pd.DataFrame) -> pd.DataFrame:
     """Return answers whose columns of runs, topics, judges and criteria are in lower case."""
-    lower_case_names = {}
+    lower_case_of_column = {}
     for column in map(str, frame.columns):
-        lower_case_names[column] = column.strip().lower()
+        lower_case_of_column[column] = column.strip().lower()
     # The usual names of each kind of column.
     kinds = [
         (*RUN_COLUMNS, *_OTHER_RUNS),
@@ -114,19 +114,19 @@ def with_usual_names(frame: pd.DataFrame) -> pd.DataFrame:
     ]
     # Beside a column of criteria, one such as Value contains their labels. Otherwise, Value is
     # itself a criterion, whose name is kept as it is.
-    has_criterion_column = bool({*lower_case_names.values()} & {*CRITERION_COLUMNS})
+    has_criterion_column = bool({*lower_case_of_column.values()} & {*CRITERION_COLUMNS})
     if has_criterion_column:
         kinds.append(SCORE_COLUMNS)
 
     new_names: dict[str, str] = {}
     for usual_names in kinds:
-        # If there is a column name, a column Name is another one: both names are kept.
-        has_usual_name = bool({*usual_names} & {*lower_case_names})
+        # Beside a column with a usual name, such as name, a column Name is another one.
+        has_usual_name = bool({*lower_case_of_column} & {*usual_names})
         if has_usual_name:
             continue
-        for column, name in lower_case_names.items():
-            if name in usual_names:
-                new_names[column] = name
+        for column, lower_case in lower_case_of_column.items():
+            if lower_case in usual_names:
+                new_names[column] = lower_case
     if not new_names:
         return frame
     return frame.rename(columns=new_names)

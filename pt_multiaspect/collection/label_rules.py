@@ -354,7 +354,7 @@ def find_start_above_zero(labels: LabelCounts) -> LabelFinding | None:
 
 
 def _effect_of_start_at_zero(labels: LabelCounts) -> str:
-    """Return in words what is odd about documents if a scale without labels 0 starts at 0."""
+    """Return in words the doubtful effect of a start at 0 on a scale without labels 0."""
     scale = labels.aspect.scale
     if not scale.greater_is_better:
         # The best grade is 0, which no document has.

@@ -13,7 +13,7 @@ import pandas as pd
 from .._numbers import exact, spell
 from .._typing import Floats, Ints, Objects
 from .._validation import choice
-from ..aspects import Aspect, Aspects, aspect_name, parse_aspects
+from ..aspects import Aspect, Aspects, Scale, aspect_name, parse_aspects
 from ..aspects.aspect import infer_grades, unjudged_codes
 from ..errors import (
     MultiAspectError,
@@ -305,34 +305,43 @@ def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
     if aspect.threshold is None:
         _check_threshold(name, aspect, labels)
     scale = aspect.scale
-    # Interpolation needs increasing numbers. Grades are listed from the lowest to the best one: if
-    # lower numbers are better, they decrease, so all are negated.
-    sign = 1.0
-    if not scale.greater_is_better:
-        sign = -1.0
     means = labels[~np.isnan(labels)]
-    all_grades = np.append(scale.grades, means)
-    old_increasing = sign * scale.grades
-    new_increasing = np.unique(sign * all_grades)
-    new_grades = sign * new_increasing + 0.0  # -0.0 becomes 0.0
+    new_grades = _add_grades(scale, means)
     grades = new_grades.tolist()
-
     spec: dict[str, Any] = {"grades": grades, "greater_is_better": scale.greater_is_better}
     # A mean may be equal to a code of unjudged documents, which then is a grade.
     spec["unjudged"] = [code for code in aspect.unjudged if code not in grades]
     if aspect.gains is not None:
-        gains = np.interp(new_increasing, old_increasing, scale.gains)
-        spec["gains"] = gains.tolist()
+        spec["gains"] = _interpolate(scale, scale.gains, new_grades)
     # Probabilities are listed, or the name of a rule that applies to any grades.
     spec["probabilities"] = aspect.probabilities
     are_listed = not isinstance(aspect.probabilities, str)
     if are_listed:
-        probabilities = np.interp(new_increasing, old_increasing, scale.probabilities)
-        spec["probabilities"] = probabilities.tolist()
+        spec["probabilities"] = _interpolate(scale, scale.probabilities, new_grades)
     if len(scale) > 1:
         # The threshold remains. By default, it would be the second grade: the lowest mean.
         spec["threshold"] = float(scale.grades[scale.threshold])
     return Aspect(**spec)
+
+
+def _add_grades(scale: Scale, further: Floats) -> Floats:
+    """Return the distinct grades of a scale and further ones, from the lowest to the best one."""
+    all_grades = np.append(scale.grades, further)
+    distinct = np.unique(all_grades)  # increasing
+    if not scale.greater_is_better:
+        distinct = distinct[::-1]
+    return distinct + 0.0  # -0.0 becomes 0.0
+
+
+def _interpolate(scale: Scale, values: Floats, new_grades: Floats) -> list[float]:
+    """Return the values of the grades of a scale, interpolated linearly at new grades."""
+    # `interp` needs increasing numbers. If lower numbers are better, grades decrease from the
+    # lowest to the best one: all are negated.
+    sign = 1.0
+    if not scale.greater_is_better:
+        sign = -1.0
+    interpolated = np.interp(sign * new_grades, sign * scale.grades, values)
+    return list(map(float, interpolated))
 
 
 def _check_threshold(name: str, aspect: Aspect, labels: Floats) -> None:

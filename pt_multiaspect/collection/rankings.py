@@ -76,22 +76,25 @@ class Rankings(Memo):
         scores = _round_scores(source, dtype)
         # Only rows of judged queries are ranked.
         position_of_query = judgments.query_positions(source.qids)  # -1 for unjudged queries
-        n_common = int((position_of_query >= 0).sum())
+        is_judged_query = position_of_query >= 0
+        n_common = int(is_judged_query.sum())
         query_of_row = position_of_query[source.query]
         rows = _RunRows(query_of_row, source.docnos, scores)
         has_unjudged_queries = n_common < len(source.qids)
         if has_unjudged_queries:
             rows = rows.take(rows.query >= 0)
 
-        # The judged pair of each row. Of a repeated document, only the last row is kept.
+        # The judged pair of each row, -1 if it is not judged, and a hash of query and document.
         pool_row, keys = judgments.pairs.lookup(rows.query, rows.docnos)
         begins_of_blocks = heads(rows.query)  # a block is adjacent rows of one query
+        # Of a repeated document, only the last row is kept.
         is_last = _last_occurrences(rows, keys, begins_of_blocks, n_common)
         if is_last is not None:
             rows = rows.take(is_last)
             pool_row = pool_row[is_last]
             begins_of_blocks = heads(rows.query)
 
+        # The number of rows of each query, and the position of each row by query and rank.
         n_ret = np.bincount(rows.query, minlength=judgments.n_queries)
         position = positions(rows.query, rows.scores, rows.docnos, n_ret, begins_of_blocks)
         hits = _judged_hits(judgments, rows.query, pool_row, position, n_ret)

@@ -142,9 +142,9 @@ class AspectView:
         # With probabilities='identity', labels are their own probabilities.
         if self.scale.identity:
             return self._labels_as_probabilities()
-        lowest_grade = 0
-        grades = np.append(self.grade, lowest_grade)
-        return np.asarray(self.scale.probabilities[grades], dtype=np.float64)
+        index_of_lowest_grade = 0
+        grade_indices = np.append(self.grade, index_of_lowest_grade)
+        return np.asarray(self.scale.probabilities[grade_indices], dtype=np.float64)
 
     def _labels_as_probabilities(self) -> Floats:
         """Return the labels, which are probabilities themselves, and last, the lowest grade.
