@@ -25,10 +25,13 @@ class cached_property(functools.cached_property[T]):
 
     def __get__(self, instance: object, owner: type[Any] | None = None) -> cached_property[T] | T:
         """Return the value, computed at the first access."""
-        if instance is None:
+        if instance is None:  # read on the class
             return self
         assert self.attrname is not None
-        value: T = instance.__dict__.setdefault(self.attrname, self.func(instance))
+        computed = self.func(instance)
+        # If another thread has stored a value meanwhile, that one is returned. Later accesses find
+        # it in `__dict__` and do not come here, as this class does not define `__set__`.
+        value: T = instance.__dict__.setdefault(self.attrname, computed)
         return value
 
 

@@ -54,10 +54,7 @@ def read_json(text: str, what: str) -> Any:
 
     try:
         content = json.loads(text, object_pairs_hook=object_with_distinct_keys)
-        # JSON can escape half of a character, which UTF-8 cannot encode.
-        if _SURROGATE.search(text):
-            with refuse_surrogates(what):
-                json.dumps(content, ensure_ascii=False).encode()
+        _check_surrogates(text, content, what)
         return content
     except RecursionError:
         raise MultiAspectError(f"{what}: expected valid JSON, got one nested too deeply") from None
@@ -67,6 +64,21 @@ def read_json(text: str, what: str) -> Any:
     except ValueError as error:
         # Invalid JSON, or an integer of thousands of digits.
         raise MultiAspectError(f"{what}: expected valid JSON, got {shown(text)}: {error}") from None
+
+
+def _check_surrogates(text: str, content: Any, what: str) -> None:
+    r"""Raise an error if the parsed `content` of a JSON `text` has half of a character.
+
+    JSON can write a character as two escapes, such as ``"\ud83d\ude00"``. One of them alone is
+    half of a character, which UTF-8 cannot represent.
+    """
+    has_surrogate_escape = _SURROGATE.search(text) is not None
+    if not has_surrogate_escape:
+        return
+    # The parser has joined pairs: what is left of them cannot be encoded.
+    without_escapes = json.dumps(content, ensure_ascii=False)
+    with refuse_surrogates(what):
+        without_escapes.encode()
 
 
 def numbers(values: object, what: str) -> tuple[float, ...]:

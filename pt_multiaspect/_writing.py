@@ -73,19 +73,25 @@ def is_special(path: str | PathLike[str]) -> bool:
     is_regular = stat.S_ISREG(file.stat().st_mode)
     if not is_regular:
         return True
+    # If the output is redirected to a file, /dev/stdout is a link to a link in /proc, and that one
+    # to the file. So each link on the way is examined, not the last file only.
     for _ in range(_MOST_LINKS):
         folder = Path(os.path.realpath(file.parent))
-        # Open files have links there, such as /dev/stdout if it was redirected to a file.
-        if folder.is_relative_to("/proc") or folder == Path("/dev/fd"):
+        is_open_file = folder.is_relative_to("/proc") or folder == Path("/dev/fd")
+        if is_open_file:
             return True
         if not file.is_symlink():
             return False
-        file = folder / os.readlink(file)
+        target = os.readlink(file)
+        file = folder / target  # targets of links may be relative to their folder
+    # More links than the system follows: nothing is known about the file.
     return True
 
 
 def _replace(file: Path, data: bytes, earlier: os.stat_result | None) -> None:
-    """Write a temporary file and give it the name of the file; write in place if that is impossible.
+    """Write a new file in place of an earlier one, which errors leave unchanged.
+
+    If the directory allows no new files, the earlier file itself is written, after a warning.
 
     Parameters
     ----------
@@ -101,21 +107,29 @@ def _replace(file: Path, data: bytes, earlier: os.stat_result | None) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     temporary = file.parent / f".{uuid.uuid4().hex}.tmp"
     try:
-        with open(temporary, "xb") as opened:
-            opened.write(data)
-        if earlier is not None:
-            # Not all systems have owners, and not all users can change them.
-            with suppress(OSError, AttributeError):
-                os.chown(temporary, earlier.st_uid, earlier.st_gid)
-            temporary.chmod(stat.S_IMODE(earlier.st_mode))
+        _write_temporary(temporary, data, earlier)
         os.replace(temporary, file)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         allows_no_new_files = isinstance(error, OSError) and error.errno in _FIXED
-        if earlier is None or not allows_no_new_files:
+        can_write_in_place = earlier is not None and allows_no_new_files
+        if not can_write_in_place:
             raise
         warn(
             f"{file}: its directory allows no new files, so that it is written in place: if that "
             "fails, as on a full disk, the earlier file is lost"
         )
         file.write_bytes(data)
+
+
+def _write_temporary(temporary: Path, data: bytes, earlier: os.stat_result | None) -> None:
+    """Write a temporary file with the owner and the permissions of an earlier file, if any."""
+    with open(temporary, "xb") as opened:
+        opened.write(data)
+    if earlier is None:
+        return
+    # Not all systems have owners, and not all users can change them.
+    with suppress(OSError, AttributeError):
+        os.chown(temporary, earlier.st_uid, earlier.st_gid)
+    permissions = stat.S_IMODE(earlier.st_mode)
+    temporary.chmod(permissions)

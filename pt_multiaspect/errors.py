@@ -60,8 +60,8 @@ def _shorten(message: str) -> str:
     return f"{message[:half]} … {message[-half:]}"
 
 
-#: Causes of which a call has warned: keys, with their groups.
-_Causes = set[str | tuple[str, str]]
+#: Causes of which a call has warned: their group or None, and their key.
+_Causes = set[tuple[str | None, str]]
 
 #: The causes of which `warn_once` has warned when no call of a tool is under way.
 _given: _Causes = set()
@@ -141,30 +141,29 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
     cause = key or message
     collected = _collected.get()
     if collected is not None:
+        # Whoever collects warnings issues them later.
         collected_cause = Cause(message, cause, group)
         if collected_cause not in collected:
             collected.append(collected_cause)
         return
-    entry: str | tuple[str, str] = cause
-    if group is not None:
-        entry = (group, cause)
-    reported = _causes_of_call()
+
+    entry = (group, cause)
+    # Objects that keep data for many calls remember of what earlier calls have warned.
     earlier = _earlier.get()
     if earlier is not None and entry in earlier:
         return
-    # Of several threads, one warns.
-    with _lock:
+    reported = _causes_of_call()
+    with _lock:  # of several threads, one warns
         if entry in reported:
             return
         n_of_group = _count_group(reported, group)
         if n_of_group > _PER_GROUP:
             return
-        if n_of_group == _PER_GROUP:
-            message += (
-                ". Runs or parts of the qrels (batches, folds) differ; further cases are not "
-                "reported"
-            )
         reported.add(entry)
+    if n_of_group == _PER_GROUP:
+        message += (
+            ". Runs or parts of the qrels (batches, folds) differ; further cases are not reported"
+        )
     try:
         warn(message)
     except MultiAspectWarning:
@@ -176,13 +175,11 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
 
 
 def _count_group(causes: _Causes, group: str | None) -> int:
-    """Return how many causes belong to a group; 0 for None."""
-    n_causes = 0
-    for cause in causes:
-        # Others are keys without a group.
-        if isinstance(cause, tuple) and cause[0] == group:
-            n_causes += 1
-    return n_causes
+    """Return how many causes belong to a group; 0 for None, which is no group."""
+    if group is None:
+        return 0
+    groups = [group_of_cause for group_of_cause, _ in causes]
+    return groups.count(group)
 
 
 #: The name under which the local variables of a call of a tool have the causes of which it has
@@ -193,32 +190,43 @@ _CAUSES = "__pt_multiaspect_causes__"
 def _causes_of_call() -> _Causes:
     """Return the causes of which the outermost call of a tool, such as a grid search, has warned.
 
-    They are a local variable of this call, as they are to end with it: Python has no weak
-    references to calls.
+    The set is empty at first, and the caller adds to it.
     """
-    outermost_call = None
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        # Modules that are being imported have frames as well, and this module is no tool.
-        is_call = bool(frame.f_code.co_flags & inspect.CO_NEWLOCALS)
-        is_here = frame.f_globals is globals()
-        if is_call and not is_here and _is_of_tool(frame):
-            outermost_call = frame
-        frame = frame.f_back
-    if outermost_call is None:
+    call = _outermost_call_of_tool()
+    if call is None:
         return _given
-    causes: _Causes = outermost_call.f_locals.setdefault(_CAUSES, set())
+    # The set has to end with the call, but Python has no weak references to calls. So it is stored
+    # as one of the local variables of the call.
+    causes: _Causes = call.f_locals.setdefault(_CAUSES, set())
     return causes
 
 
+def _outermost_call_of_tool() -> FrameType | None:
+    """Return the stack frame of the outermost call of a function of `_TOOLS`; None without one."""
+    outermost_call = None
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        # Modules that are being imported have frames as well, but none with local variables.
+        is_call = bool(frame.f_code.co_flags & inspect.CO_NEWLOCALS)
+        is_of_this_module = frame.f_globals is globals()
+        if is_call and not is_of_this_module and _is_of_tool(frame):
+            outermost_call = frame
+        frame = frame.f_back
+    return outermost_call
+
+
 def warn(message: str) -> None:
-    """Issue a warning in every call, unlike `warn_once`."""
+    """Issue a warning in every call, unlike `warn_once`.
+
+    Inside `collect_warnings`, it is collected to be issued later.
+    """
     collected = _collected.get()
     if collected is not None:
         collected.append(Cause(message, key=None, group=None))
         return
-    # The warning is shown at the user's line. It has no registry of earlier warnings, as Python
-    # would not show the same text again at the same line, for other data.
+    # The warning is shown at the user's line. `warnings.warn` would remember the text and the line
+    # and be silent the next time, when the data may be others; `warn_explicit` without a
+    # `registry` remembers nothing.
     frame = _users_frame()
     module_name = str(frame.f_globals.get("__name__", ""))
     warnings.warn_explicit(
@@ -359,11 +367,12 @@ def messages_for_shell(options: Mapping[str, str]) -> Iterator[None]:
 
 
 def in_shell() -> bool:
-    """Return whether messages are for the shell.
+    """Return whether messages are for the shell: inside `messages_for_shell`.
 
     Remedies there can differ in more than the names of parameters.
     """
-    return _options.get() is not None
+    options = _options.get()  # None outside
+    return options is not None
 
 
 def parameter(name: str, value: object = None) -> str:

@@ -40,36 +40,72 @@ def extremes_by_number(base: Counting, documents: RetrievedDocuments) -> tuple[f
     value is highest if these are the first ones of the ranking, and lowest if they are not
     retrieved or, if these do not suffice, the last ones of the ranking.
     """
-    n_open_hits = int(documents.is_open.sum())
-    n_open = n_open_hits + documents.n_open_others
-    # The position of each open document among the open ones: 0 for the first of the ranking.
-    open_position = np.cumsum(documents.is_open) - 1
+    n_open = int(documents.is_open.sum()) + documents.n_open_others
+    n_retrieved = len(documents.is_open)
     low = np.inf
     high = -np.inf
-    n_retrieved = len(documents.is_open)
     for part in slices(n_open + 1, 2 * n_retrieved, _BATCH):
         number = np.arange(part.start, part.stop)  # of relevant documents among the open ones
+        is_chosen_lowest, n_others_lowest = _choose_last(documents, number)
+        is_chosen_highest, n_others_highest = _choose_first(documents, number)
 
-        # Lowest value: they are not retrieved, or else the last ones of the ranking.
-        n_not_retrieved_lowest = np.minimum(number, documents.n_open_others)
-        n_last = number - n_not_retrieved_lowest
-        is_last = open_position >= (n_open_hits - n_last)[:, None]  # numbers × documents
-
-        # Highest value: they are the first ones of the ranking, or else not retrieved.
-        n_first = np.minimum(number, n_open_hits)
-        n_not_retrieved_highest = number - n_first
-        is_first = open_position < n_first[:, None]  # numbers × documents
-
-        # Evaluate a copy of the topic for the lowest and for the highest value of each number.
-        is_chosen = np.concatenate([is_last, is_first])
-        # Retrieved documents that are not open are relevant in any case.
+        # Evaluate two copies of the topic per number, that of the lowest and of the highest value.
+        is_chosen = np.concatenate([is_chosen_lowest, is_chosen_highest])  # copies × documents
+        n_chosen_others = np.append(n_others_lowest, n_others_highest)
+        # Documents that are not open are relevant in any case.
         is_relevant = is_chosen | ~documents.is_open
-        n_not_retrieved = np.append(n_not_retrieved_lowest, n_not_retrieved_highest)
-        n_others = n_not_retrieved + documents.n_relevant_others
+        n_others = n_chosen_others + documents.n_relevant_others
         values = _evaluate_copies(base, documents, is_relevant, n_others)
         low = min(low, values.min())
         high = max(high, values.max())
     return float(low), float(high)
+
+
+def _choose_last(documents: RetrievedDocuments, number: Ints) -> tuple[Bools, Ints]:
+    """Choose the relevant ones of the open documents for the lowest value.
+
+    Those that are not retrieved are chosen first, then the last ones of the ranking.
+
+    Parameters
+    ----------
+    documents : RetrievedDocuments
+        The documents.
+    number : ndarray of int, shape (n_copies,)
+        How many are chosen.
+
+    Returns
+    -------
+    is_last : ndarray of bool, shape (n_copies, n_retrieved)
+        Whether a retrieved document is chosen, if it is open.
+    n_not_retrieved : ndarray of int, shape (n_copies,)
+        How many of the chosen ones are not retrieved.
+    """
+    n_not_retrieved = np.minimum(number, documents.n_open_others)
+    n_last = number - n_not_retrieved
+    n_open_before = documents.is_open.sum() - n_last
+    is_last = _open_positions(documents) >= n_open_before[:, None]
+    return is_last, n_not_retrieved
+
+
+def _choose_first(documents: RetrievedDocuments, number: Ints) -> tuple[Bools, Ints]:
+    """Choose the relevant ones of the open documents for the highest value.
+
+    The first ones of the ranking are chosen, then those that are not retrieved. Parameters and
+    results are those of `_choose_last`.
+    """
+    n_open_hits = documents.is_open.sum()
+    n_first = np.minimum(number, n_open_hits)
+    n_not_retrieved = number - n_first
+    is_first = _open_positions(documents) < n_first[:, None]
+    return is_first, n_not_retrieved
+
+
+def _open_positions(documents: RetrievedDocuments) -> Ints:
+    """Return the position of each open document among the open ones: 0 for the first.
+
+    Other documents have any position: open, not open, open -> 0, 0, 1.
+    """
+    return np.asarray(np.cumsum(documents.is_open) - 1)
 
 
 def _evaluate_copies(
@@ -89,7 +125,8 @@ def _evaluate_copies(
         The number of relevant documents that are not retrieved.
     """
     n_copies = len(is_relevant)
-    n_relevant = is_relevant.sum(axis=1) + n_others  # before the cutoff leaves any out
+    # All relevant documents count for recall, also those below the cutoff.
+    n_relevant = is_relevant.sum(axis=1) + n_others
     rank = documents.rank
     n_ret = documents.n_ret
     if base.depth is not None:
@@ -98,24 +135,24 @@ def _evaluate_copies(
         is_relevant = is_relevant[:, is_above_cutoff]
         n_ret = min(n_ret, base.depth)
 
-    # Each copy is a query whose ranking and judgments contain the relevant documents alone, on
-    # which the base depends.
-    copy, column = np.nonzero(is_relevant)
-    n_hits = len(copy)
-    row = np.arange(n_hits)
+    # The base depends on relevant documents alone. So a copy is a query with no other documents:
+    # each of them, a "hit", is both one element of the ranking and one judged document.
+    copy_of_hit, column_of_hit = np.nonzero(is_relevant)
+    n_hits = len(copy_of_hit)
+    judged_document_of_hit = np.arange(n_hits)
     n_ret_of_copy = np.full(n_copies, n_ret)
     ranking = Ranking(
         n_queries=n_copies,
-        pool_query=copy,
-        query=copy,
-        rank=rank[column],
-        row=row,
+        pool_query=copy_of_hit,
+        query=copy_of_hit,
+        rank=rank[column_of_hit],
+        row=judged_document_of_hit,
         n_ret=n_ret_of_copy,
         run=documents.run,
     )
     target = _CountedTarget(
         n_queries=n_copies,
-        query=copy,
+        query=copy_of_hit,
         gain=np.ones(n_hits),
         top=1.0,
         source=documents.source,
@@ -135,6 +172,9 @@ class _CountedTarget(Target):
         return np.ones(len(self.query), dtype=np.bool_)
 
     def n_relevant(self, rel: float | None) -> Floats:
-        """Return the number of all relevant documents per query."""
+        """Return the number of all relevant documents per query.
+
+        The threshold `rel` was applied before these were counted.
+        """
         assert self.number is not None
         return self.number

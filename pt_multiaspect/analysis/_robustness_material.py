@@ -67,30 +67,31 @@ def material_of_values(values: Any, measure: Any, variants: Any, cluster: Cluste
     """
     perquery = read_named_values(values)
     refuse_none(perquery, "row in the frame of values")
-    chosen = _as_list(measure)
     if measure is None:
         first_measures = perquery["measure"].head(1)
         chosen = [str(label) for label in first_measures]
-    _, given = select_measures(perquery, chosen)
+    else:
+        chosen = _as_list(measure)
+    _, examined = select_measures(perquery, chosen)
     label = _only_label(find_labels(perquery, chosen))
 
-    # A mapping of variants says which measures their labels refer to.
-    declared: dict[str, Any] = {}
+    # Mappings {label: measure} say which measures the labels of the frame stand for. So does the
+    # record of the frame, which they overrule.
+    declared_variants: dict[str, Any] = {}
     if isinstance(variants, Mapping):
-        _, declared = select_measures(perquery, variants)
-    # What a user gives precedes the record of the frame.
-    known = {**measures_by_label(perquery), **declared, **given}
-    _check_mean(label, known[label])
+        _, declared_variants = select_measures(perquery, variants)
+    measure_of_label = {**measures_by_label(perquery), **declared_variants, **examined}
+    _check_mean(label, measure_of_label[label])
 
     labels_of_variants = _labels_of_variants(perquery, variants)
-    refuse_unknown(labels_of_variants, known, "measures of the frame", "variants")
+    refuse_unknown(labels_of_variants, measure_of_label, "measures of the frame", "variants")
     other_labels = [variant for variant in labels_of_variants if variant != label]
     return _read_material(
         perquery,
         cluster,
-        known,
+        measure_of_label,
         label,
-        aspects=_labels_of_aspects(known, label),
+        aspects=_labels_of_aspects(measure_of_label, label),
         variants=other_labels,
     )
 
@@ -133,43 +134,43 @@ def material_of_runs(
 ) -> Material:
     """Evaluate the measure, its aspects and its variants, each once; each pipeline runs once."""
     check_all_topics(measure, "robustness compares the same topics by all variants")
-    given_runs = NamedRuns.read(runs, topics, progress=False)
-    judgments = select_topics(Judgments.of(qrels), given_runs.topics)
-    named = {name: read_if_file(as_repeatable(run)) for name, run in given_runs}
+    read_runs = NamedRuns.read(runs, topics, progress=False)
+    judgments = select_topics(Judgments.of(qrels), read_runs.topics)
+    run_by_name = {name: read_if_file(as_repeatable(run)) for name, run in read_runs}
 
-    given = _given_or_first_default(measure, judgments)
-    given_label = _only_label(list(given))
-    examined = given[given_label]
-    _check_mean(given_label, examined)
-    names = _evaluated_aspects(examined, judgments)
-    measure_of_aspect = _measures_of_aspects(examined, judgments, names)
-
+    examined_by_label = _given_or_first_default(measure, judgments)
+    full_label = _only_label(list(examined_by_label))
+    examined = examined_by_label[full_label]
+    _check_mean(full_label, examined)
+    aspects = _evaluated_aspects(examined, judgments)
+    measure_of_aspect = _measures_of_aspects(examined, judgments, aspects)
     if variants is None:
-        all_variants = one_choice_variants(examined, names)
+        all_variants = one_choice_variants(examined, aspects)
     else:
         all_variants = parse_all(variants)
-    others = {key: variant for key, variant in all_variants.items() if variant != examined}
+    other_variants = {key: variant for key, variant in all_variants.items() if variant != examined}
 
     # The measure is printed by its short name, if no variant has this name.
-    label = short_label(given_label, examined)
-    if label in others:
-        label = given_label
+    label = short_label(full_label, examined)
+    if label in other_variants:
+        label = full_label
 
+    # Measures with the same label, such as a variant on one aspect, are evaluated once.
     measures = {label: examined}
     label_of_aspect = {}
-    for name, measure_on_aspect in measure_of_aspect.items():
-        label_of_aspect[name] = str(measure_on_aspect)
-        measures[label_of_aspect[name]] = measure_on_aspect
-    measures.update(others)
-    perquery = evaluate(named, judgments, measures, progress=False)
+    for aspect, on_aspect in measure_of_aspect.items():
+        label_of_aspect[aspect] = str(on_aspect)
+        measures[str(on_aspect)] = on_aspect
+    measures.update(other_variants)
+    perquery = evaluate(run_by_name, judgments, measures, progress=False)
     return _read_material(
         perquery,
         cluster,
         measures,
         label,
         aspects=label_of_aspect,
-        variants=list(others),
-        runs=named,
+        variants=list(other_variants),
+        runs=run_by_name,
         qrels=judgments,
     )
 

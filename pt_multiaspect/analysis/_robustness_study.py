@@ -148,13 +148,15 @@ class Study:
     def __init__(self, material: Material, baseline: str | None, correction: str | None) -> None:
         self.material = material
         self.correction = correction
-        #: By question: why it is not answered, and a sentence for readers if it applies.
+        #: Why a question is not answered, by question.
         self.left_out: dict[str, str] = {}
+        #: A sentence for readers on a question that applies, but is not answered, by question.
         self.unanswered: dict[str, str] = {}
         #: The results that answers come from, by the attribute of `Robustness`.
         self.results: dict[str, Any] = {}
         #: Whether lower is better.
         self.lower = lower_is_better(material.measure)
+        # The values of the measure, negative if lower is better.
         read = material.values.select([material.label])
         self.values = read.values
         self.qids = read.qids
@@ -163,19 +165,19 @@ class Study:
         #: The pairs of the family, those of the claims first.
         self.pairs = self._family_of_pairs(read, baseline)
         rows_of_distinct, _ = unordered_pairs(self.pairs)
-        #: The number of tests of the family.
+        #: The number of tests of the family: a pair and its reverse are one test.
         self.n_tests = len(rows_of_distinct)
         if baseline is None:
             # The best run is compared with each other run.
             n_claims = len(self.in_order) - 1
         else:
             n_claims = len(self.pairs)
-        # Signs undo the negation of values of which lower is better.
-        values_of_measure = read.values * read.signs
-        self.claims = self._make_claims(values_of_measure, n_claims)
+        # Claims are about values as they are: signs are −1 if they were negated.
+        original_values = read.values * read.signs
+        self.claims = self._make_claims(original_values, n_claims)
 
     def _family_of_pairs(self, read: OrientedValues, baseline: str | None) -> Pairs:
-        """Return the pairs with the baseline or, by default, those of the best run, then all others."""
+        """Return the pairs with the baseline; without one, those of the best run, then all others."""
         if baseline is not None:
             return pairs_of_runs(read.names, self.in_order, baseline)
         best = self._best_run(read)
@@ -354,7 +356,7 @@ class Study:
         return self._leave_out("weights", reason, f"Other weights could not be tried, as {reason}.")
 
     def _are_combined(self, weighted: WeightedValues) -> bool:
-        """Return whether the aspects, under the measure's own weights, give the measure's values."""
+        """Return whether the aspects, under the weights of the measure, give its values."""
         by_aspects = mean_differences(weighted.declared, self.pairs)  # pairs × 1
         by_measure = mean_differences(self.values, self.pairs)
         largest_value = np.abs(self.values).max()
@@ -403,19 +405,22 @@ class Study:
                 mean, names, self.qids, None, SEED, material.runs, material.qrels
             )
             return weighted, self.qids
-        # Other means combine the values of aspects, which are given.
-        labels = list(material.aspects.values())
-        known = {label: material.values.known[label] for label in [material.label, *labels]}
-        are_criteria = all(known[label] is None for label in labels)  # of answers
-        if are_criteria:
-            mean.check_criteria(labels)
-            aspects = labels
-            read = material.values.select(labels)
+
+        # Other means combine the values of the aspects, which the material has.
+        labels_of_aspects = list(material.aspects.values())
+        measure_of_label = material.values.known
+        is_unknown = [measure_of_label[label] is None for label in labels_of_aspects]
+        if all(is_unknown):
+            # Their values are not of measures, but of criteria by which answers were judged.
+            aspects = labels_of_aspects
+            mean.check_criteria(aspects)
+            read = material.values.select(labels_of_aspects)
         else:
-            label_of_aspect = find_labels_of_aspects(mean, known)
+            labels = [material.label, *labels_of_aspects]
+            measures = {label: measure_of_label[label] for label in labels}
+            label_of_aspect = find_labels_of_aspects(mean, measures)
             aspects = list(label_of_aspect)
-            labels_in_order = list(label_of_aspect.values())
-            read = material.values.select(labels_in_order, "robustness")
+            read = material.values.select(list(label_of_aspect.values()), "robustness")
         weighted = combine_aspects(mean, read.values, names, aspects, None, SEED)
         return weighted, read.qids
 
@@ -435,17 +440,18 @@ class Study:
             read, self.in_order, self.pairs, clusters, material.label, ALPHA, self.correction, CI
         )
         self.results["multiverse"] = multiverse
-        # The table has one row per pair and variant, in this order.
-        table = multiverse.variants
-        shape = (len(self.pairs), len(labels))
-        differences = table["difference"].to_numpy().reshape(shape)
-        p = table["p"].to_numpy().reshape(shape)
-        # Variants with the same values count once.
+
+        # Variants with the values of an earlier one do not count.
         is_distinct = np.array([label not in multiverse.same_as for label in labels])
         names = np.array(labels, dtype=object)[is_distinct]
+        # The table has one row per pair and variant, in this order.
+        shape = (len(self.pairs), len(labels))
+        differences = multiverse.variants["difference"].to_numpy().reshape(shape)
+        p = multiverse.variants["p"].to_numpy().reshape(shape)
         signs = np.sign(differences[:, is_distinct])
         is_significant = p[:, is_distinct] < ALPHA
         answers = []
+        # The first pairs are those of the claims.
         for pair, claim in enumerate(self.claims):
             answers.append(_answer_of_variants(claim, names, signs[pair], is_significant[pair]))
         return answers
@@ -635,18 +641,6 @@ def _answer_of_judges(claim: Claim, judged: JudgedRuns, signs: Floats) -> Answer
     deciding_signs = signs[decides]
     n_deciding = len(deciding_signs)
     n_same = int((deciding_signs == claim.sign).sum())
-    share_same = share(n_same, n_deciding, "judge", "gives", "give")
-    evidence = f"{share_same} the same sign"
-    names = np.array(judged.judges, dtype=object)
-    opposed = names[decides & (signs == -claim.sign)]
-    if len(opposed) > 0:
-        verb = _verb(len(opposed), "gives", "give")
-        evidence += f"; {choices(opposed)} {verb} the other"
-    evidence += f"; {_labelled_documents(judged)}"
-    undecided = names[~decides]
-    if len(undecided) > 0:
-        verb = _verb(len(undecided), "decides", "decide")
-        evidence += f", so {choices(undecided)} {verb} nothing"
     fraction_same = np.nan
     if n_deciding > 0:
         fraction_same = n_same / n_deciding
@@ -654,6 +648,20 @@ def _answer_of_judges(claim: Claim, judged: JudgedRuns, signs: Floats) -> Answer
     verdict = UNDECIDED
     if n_deciding >= 2:
         verdict = verdict_of_judges(deciding_signs.tolist(), claim.sign)
+
+    names = np.array(judged.judges, dtype=object)
+    is_opposed = signs == -claim.sign
+    opposed = names[decides & is_opposed]
+    undecided = names[~decides]
+    share_same = share(n_same, n_deciding, "judge", "gives", "give")
+    evidence = f"{share_same} the same sign"
+    if len(opposed) > 0:
+        verb = _verb(len(opposed), "gives", "give")
+        evidence += f"; {choices(opposed)} {verb} the other"
+    evidence += f"; {_labelled_documents(judged)}"
+    if len(undecided) > 0:
+        verb = _verb(len(undecided), "decides", "decide")
+        evidence += f", so {choices(undecided)} {verb} nothing"
     return Answer(claim, "judges", verdict, evidence, {"same_sign": fraction_same})
 
 

@@ -82,8 +82,9 @@ def matrix(
     Examples
     --------
     >>> import pandas as pd
-    >>> rows = [["a", "q1", "AP", 0.5], ["a", "q2", "AP", 0.25], ["b", "q1", "AP", 1.0], ["b", "q2", "AP", 0.0]]
-    >>> values, names, qids, measures = matrix(pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]))
+    >>> rows = [["a", "q1", 0.5], ["a", "q2", 0.25], ["b", "q1", 1.0], ["b", "q2", 0.0]]
+    >>> perquery = pd.DataFrame(rows, columns=["name", "qid", "value"]).assign(measure="AP")
+    >>> values, names, qids, measures = matrix(perquery)
     >>> values[:, :, 0]
     array([[0.5 , 0.25],
            [1.  , 0.  ]])
@@ -249,8 +250,9 @@ class ValuesByMeasure:
             return
         measures = choices(labels)
         expected = choices(self._names)
+        got = choices(names)
         raise MultiAspectError(
-            f"expected values of {measures} for the systems {expected}, got those of {choices(names)}"
+            f"expected values of {measures} for the systems {expected}, got those of {got}"
         )
 
     def select(self, labels: Sequence[str], function: str | None = None) -> OrientedValues:
@@ -340,16 +342,17 @@ def read_differences(given: object, labels: Sequence[str], name: str) -> dict[st
         check = real(name, low=0, open_low=True)
         difference = check(given)
         return dict.fromkeys(labels, difference)
-    known = dict.fromkeys(labels)
-    by_label = {}
+    # A key may be a measure or one of its spellings: find its label.
+    measure_of_label = dict.fromkeys(labels)  # the measures are not known
+    number_of_label = {}
     for measure, number in given.items():
-        label = find_label(known, measure)
-        by_label[label] = number
-    refuse_unknown(by_label, labels, "measures", name)
-    # Nor may a measure be left out.
-    refuse_unknown(labels, by_label, "one difference per measure", name)
+        label = find_label(measure_of_label, measure)
+        number_of_label[label] = number
+    # The mapping names measures of the frame only, and all of them.
+    refuse_unknown(number_of_label, labels, "measures", name)
+    refuse_unknown(labels, number_of_label, "one difference per measure", name)
     differences = {}
-    for label, number in by_label.items():
+    for label, number in number_of_label.items():
         check = real(f"{name}: {label}", low=0, open_low=True)
         differences[label] = check(number)
     return differences
@@ -541,15 +544,17 @@ def _check_unique(
     n_values: npt.NDArray[np.intp], names: list[Any], qids: list[Any], measures: list[Any]
 ) -> None:
     """Check that no cell, systems × topics × measures, has several values."""
-    repeated = np.argwhere(n_values > 1)
-    if len(repeated) == 0:
+    repeated_cells = np.argwhere(n_values > 1)
+    if len(repeated_cells) == 0:
         return
-    system, topic, measure = repeated[0]
-    n_of_first = n_values[system, topic, measure]
-    number = tally(len(repeated), "cell")
+    # The error shows the first of these cells, and how many there are: "got 2 (5 such cells in
+    # all)".
+    system, topic, measure = repeated_cells[0]
+    n_in_cell = n_values[system, topic, measure]
+    n_such_cells = tally(len(repeated_cells), "cell")
     raise MultiAspectError(
         f"expected one value of {measures[measure]} for system {names[system]} on topic "
-        f"{qids[topic]}, got {n_of_first} {number}; give each system its own name, as in "
+        f"{qids[topic]}, got {n_in_cell} {n_such_cells}; give each system its own name, as in "
         "pt.Experiment(names=[...])"
     )
 

@@ -65,22 +65,25 @@ class WeightedValues:
         assert self.values is not None
         return self.values
 
-    def positive_fraction(self, differences: Floats, largest: Floats) -> Floats:
+    def fraction_of_weightings(self, differences: Floats, largest: Floats) -> Floats:
         """Return the fraction of weightings under which differences are positive.
 
-        The differences are those of the means of `basis`.
+        The differences are those of the means of `basis`: one per sampled weighting or, if the
+        measure is linear in its weights, one per aspect.
 
         Parameters
         ----------
         differences : ndarray, … × aspects or weightings
             The differences, 0 where they are rounding errors.
         largest : ndarray, …
-            The largest absolute values of both runs, by which zeros of weighted sums are decided.
+            The largest absolute values of both runs, relative to which differences are rounding
+            errors.
         """
         if self.sampled is not None:
             is_positive = differences > 0  # … × weightings
             return np.asarray(is_positive.mean(axis=-1))
-        # A linear measure is positive in a part of the simplex that its corners determine.
+        # The weightings with at least the least weights are a simplex. A linear measure has values
+        # on it that follow from those at its corners.
         at_corners = differences_at_corners(differences, self.least, largest)
         return positive_fraction(at_corners)
 
@@ -234,20 +237,15 @@ def combine_aspects(
         The parameters of `weightings`.
     """
     weightings = _sample_weightings(mean, aspects, at_least, seed)
-    sampled: Floats | None = None
-    at_corners: Floats | None = None
     if has_linear_weights(mean):
-        # The mean of each weighting follows from those of the aspects: only that of the declared
-        # one is computed here.
+        # Differences under all weightings follow from those on the aspects: only the values of the
+        # declared weighting are computed.
         weighted_sums = values @ weightings.declared
         declared = weighted_sums[:, :, None]
+        sampled = None
+        at_corners = None
     else:
-        n_systems, n_topics, n_aspects = values.shape
-        # aspects × (systems × topics)
-        by_aspect = np.moveaxis(values, 2, 0).reshape(n_aspects, -1)
-        combined_values = [_combine(mean, by_aspect, weights) for weights in weightings.rows]
-        # systems × topics × weightings
-        combined = np.stack(combined_values, axis=-1).reshape(n_systems, n_topics, -1)
+        combined = _combine_values(mean, values, weightings.rows)
         declared, sampled, at_corners = weightings.split(combined)
     return WeightedValues(
         names=names,
@@ -260,6 +258,21 @@ def combine_aspects(
         sampled=sampled,
         at_corners=at_corners,
     )
+
+
+def _combine_values(mean: AspectMean, values: Floats, weightings: Floats) -> Floats:
+    """Return the values of a mean under several weightings, systems × topics × weightings.
+
+    `values` are those of the aspects, systems × topics × aspects; `weightings` has one row per
+    weighting.
+    """
+    n_systems, n_topics, n_aspects = values.shape
+    # The mean combines the rows of aspects × (systems × topics).
+    aspects_first = np.moveaxis(values, 2, 0)
+    rows_of_aspects = aspects_first.reshape(n_aspects, -1)
+    combined_values = [_combine(mean, rows_of_aspects, weights) for weights in weightings]
+    combined = np.stack(combined_values, axis=-1)  # (systems × topics) × weightings
+    return combined.reshape(n_systems, n_topics, -1)
 
 
 def evaluate_weightings(
@@ -289,6 +302,8 @@ def evaluate_weightings(
         )
     aspects = [view.name for view in mean.views(Judgments.of(qrels))]
     weightings = _sample_weightings(mean, aspects, at_least, seed)
+    # Evaluate the declared weighting, sampled ones and the corners, at each of which one aspect has
+    # all weight that the least ones leave; then take these three apart.
     evaluated = _evaluate_weightings(mean, weightings.rows, aspects, names, qids, runs, qrels)
     declared, sampled, at_corners = weightings.split(evaluated)
     return WeightedValues(
@@ -298,7 +313,7 @@ def evaluate_weightings(
         least=weightings.least,
         points=weightings.sampled,
         declared=declared,
-        values=None,
+        values=None,  # of the aspects, which do not determine those of the mean
         sampled=sampled,
         at_corners=at_corners,
     )
@@ -344,16 +359,18 @@ def _evaluate_weightings(
 ) -> Floats:
     """Return the values of a mean under several weightings, systems × topics × weightings.
 
-    Higher is better.
+    Higher is better. `names` and `qids` are the systems and topics, sorted as text.
     """
     mean_by_label = {}
-    for row, weighting in enumerate(weightings):
+    for position, weighting in enumerate(weightings):
         weights = dict(zip(aspects, weighting.tolist(), strict=True))
-        mean_by_label[str(row)] = mean(weights=weights)
+        label = str(position)
+        mean_by_label[label] = mean(weights=weights)
     frame = evaluate(runs, qrels, mean_by_label, progress=False)
     frame = _select_rows(frame, "name", names, "runs")
     frame = _select_rows(frame, "qid", qids, "topics")
-    values, *_ = matrix(frame)  # sorts names and topics as text, like those given
+    # Like `names` and `qids`, the axes are sorted as text; weightings keep their order.
+    values, *_ = matrix(frame)
     if mean.lower_is_better:
         return values * -1.0
     return values

@@ -183,11 +183,11 @@ def compare_with_baseline(
     Examples
     --------
     >>> import pandas as pd
-    >>> scores = {"a": [0.7, 0.9, 0.6, 0.8, 0.7], "b": [0.7, 0.8, 0.7, 0.8, 0.7], "c": [0.1, 0.2, 0.1, 0.2, 0.0]}
-    >>> perquery = pd.DataFrame(
-    ...     [(name, f"q{n}", "AP", score) for name in scores for n, score in enumerate(scores[name])],
-    ...     columns=["name", "qid", "measure", "value"],
-    ... )
+    >>> perquery = pd.DataFrame({"qid": ["q0", "q1", "q2", "q3", "q4"], "measure": "AP"})
+    >>> a = perquery.assign(name="a", value=[0.7, 0.9, 0.6, 0.8, 0.7])
+    >>> b = perquery.assign(name="b", value=[0.7, 0.8, 0.7, 0.8, 0.7])
+    >>> c = perquery.assign(name="c", value=[0.1, 0.2, 0.1, 0.2, 0.0])
+    >>> perquery = pd.concat([a, b, c])
     >>> found = compare_with_baseline(perquery, "a")
     >>> found[["baseline", "name", "difference", "asl", "p", "significant"]].round(4)
       baseline name  difference     asl       p  significant
@@ -235,9 +235,13 @@ def compare_with_levels(
     cluster: ClusterSpec = None,
     margin: float | Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
-    """Return the result of `compare_with_baseline` with the columns `_HOW`."""
+    """Return the result of `compare_with_baseline` with further columns, on how tests were made.
+
+    These are ``confidence freedom design_effect``.
+    """
     alpha = proportion("alpha")(alpha)
-    # Tukey's test corrects by itself: with it, the default correction is not one that was chosen.
+    # Tukey's test corrects by itself, so that a correction beside it is an error. But 'holm' is the
+    # default, which nobody chose.
     is_default_of_tukey = test == "tukey" and correction == "holm"
     if not is_default_of_tukey:
         check_correction(test, correction)
@@ -258,15 +262,7 @@ def compare_with_levels(
         alpha=alpha,
         options={"test": test, "n_resamples": n_resamples, "alpha": alpha, "seed": seed},
     )
-
-    tables: list[pd.DataFrame] = []
-    if topics_differ(perquery):  # each measure is tested on its own topics
-        for measure, rows in by_measure(perquery):
-            with errors_of(measure):
-                tables += comparison.compare(rows)
-    else:
-        tables = comparison.compare(perquery)
-    tests = pd.concat(tables, ignore_index=True)
+    tests = comparison.compare_measures(perquery)
     if groups is None:
         tests = tests.drop(columns="group")
     else:
@@ -303,21 +299,33 @@ class _Comparison:
     #: The arguments of `paired_test`.
     options: dict[str, Any]
 
-    def compare(self, rows: pd.DataFrame) -> list[pd.DataFrame]:
-        """Return the tests of measures with the same topics, by measure and group of topics."""
+    def compare_measures(self, perquery: pd.DataFrame) -> pd.DataFrame:
+        """Return the tests of all measures of a long frame, by measure and group of topics."""
+        if not topics_differ(perquery):
+            tables = self._compare(perquery)
+            return pd.concat(tables, ignore_index=True)
+        # The measures have values of different topics: each is tested on its own.
+        tables = []
+        for measure, rows in by_measure(perquery):
+            with errors_of(measure):
+                tables += self._compare(rows)
+        return pd.concat(tables, ignore_index=True)
+
+    def _compare(self, rows: pd.DataFrame) -> list[pd.DataFrame]:
+        """Return the tests of measures with the same topics: a table per measure and group."""
         values, names, qids, measures = matrix(rows)
         names_in_order = rows["name"].unique().tolist()
         pairs = pairs_of_runs(names, names_in_order, self.baseline)
-        # With several baselines, a pair may be there in both orders: it is tested once.
-        once = _OncePairs(pairs)
+        # Two baselines are compared in both orders: one test serves both.
+        tested = _TestedPairs(pairs)
         test_of_group = self._tests_by_group(values, qids)
-        frames = []
+        tables = []
         for column, measure in enumerate(measures):
-            tests_of_group = {}
+            results_by_group = {}
             for group, test_pairs in test_of_group.items():
-                tests_of_group[group] = test_pairs(column, once.low, once.high)
-            columns_of_group = self._columns_by_group(str(measure), once, tests_of_group)
-            for group, statistics in columns_of_group.items():
+                results_by_group[group] = test_pairs(column, tested.first, tested.second)
+            columns_by_group = self._columns_by_group(str(measure), tested, results_by_group)
+            for group, statistics in columns_by_group.items():
                 columns = {
                     "group": group,
                     "measure": measure,
@@ -325,25 +333,30 @@ class _Comparison:
                     "name": pairs.columns["a"],
                     **statistics,
                 }
-                frames.append(pd.DataFrame(columns))
-        return frames
+                tables.append(pd.DataFrame(columns))
+        return tables
 
     def _tests_by_group(
         self, values: Floats, qids: list[Any]
     ) -> dict[str, Callable[[int, Ints, Ints], PairTests]]:
-        """Return the test of pairs on the topics of each group that has any.
+        """Return a function that tests pairs on the topics of a group, by group.
 
-        All topics, and macro means if wanted, are groups, too.
+        It takes the position of a measure and those of the first and second system of each pair.
+        All topics are a group, too, and so are macro means if wanted; groups without topics are
+        omitted. `values` has the shape systems × topics × measures.
         """
         clusters = check_clusters(clusters_of_topics(self.clusters, qids))
         tests = {}
         for group, topics in _topics_by_group(self.groups, qids):
             if len(topics) == 0:
                 continue
-            clusters_within = clusters.take(topics)
-            if len(clusters_within) > 1:
-                check_clusters(clusters_within)
-            tests[group] = paired_test(values[:, topics], clusters=clusters_within, **self.options)
+            clusters_of_group = clusters.take(topics)
+            # The check warns of few clusters. It would refuse a single one, in which a group may
+            # be: such a group has no levels, but means.
+            if len(clusters_of_group) > 1:
+                check_clusters(clusters_of_group)
+            values_of_group = values[:, topics]
+            tests[group] = paired_test(values_of_group, clusters=clusters_of_group, **self.options)
         if self.macro is None:
             return tests
         equal_groups = self.macro.groups_of_topics(qids)
@@ -354,7 +367,7 @@ class _Comparison:
         return tests
 
     def _columns_by_group(
-        self, measure: str, once: _OncePairs, tests_of_group: Mapping[str, PairTests]
+        self, measure: str, tested: _TestedPairs, tests_of_group: Mapping[str, PairTests]
     ) -> dict[str, dict[str, Any]]:
         """Return the statistics of each pair under one measure, by group of topics."""
         is_lower_better = bool(self.lower_is_better[measure])
@@ -373,11 +386,11 @@ class _Comparison:
                 correction=self.correction,
                 alpha=self.alpha,
             )
-            margin_columns = margin.columns(once, tests_by_row)
+            margin_columns = margin.columns(tested, tests_by_row)
         columns = {}
         for row, group in enumerate(tests_of_group):
             columns[group] = _columns_of_tests(
-                once,
+                tested,
                 tests_by_row[row],
                 corrected[row],
                 alphas[row],
@@ -389,7 +402,7 @@ class _Comparison:
 
 
 def _columns_of_tests(
-    once: _OncePairs,
+    tested: _TestedPairs,
     tests: PairTests,
     corrected: Floats,
     interval_level: float,
@@ -401,7 +414,7 @@ def _columns_of_tests(
 
     Parameters
     ----------
-    once : _OncePairs
+    tested : _TestedPairs
         The pairs.
     tests : PairTests
         The tests of distinct pairs.
@@ -416,19 +429,19 @@ def _columns_of_tests(
     margin_columns : dict of str to ndarray
         The columns on the margin.
     """
-    p = corrected[once.pair]
+    p = corrected[tested.test_of_pair]
     freedom = np.broadcast_to(tests.freedom, tests.means.shape)
     design_effects = tests.design_effects()
     return {
-        **once.mean_and_interval(tests, interval_level),
-        "asl": tests.levels[once.pair],
+        **tested.mean_and_interval(tests, interval_level),
+        "asl": tests.levels[tested.test_of_pair],
         "p": p,
         "significant": p < alpha,
-        **once.outcomes(tests.differences, lower_is_better=is_lower_better),
+        **tested.outcomes(tests.differences, lower_is_better=is_lower_better),
         **margin_columns,
         "confidence": 1 - interval_level,
-        "freedom": freedom[once.pair],
-        "design_effect": design_effects[once.pair],
+        "freedom": freedom[tested.test_of_pair],
+        "design_effect": design_effects[tested.test_of_pair],
     }
 
 
@@ -465,41 +478,47 @@ class _Margin:
     alpha: float
 
     def columns(
-        self, once: _OncePairs, tests_by_row: Sequence[PairTests]
+        self, tested: _TestedPairs, tests_by_group: Sequence[PairTests]
     ) -> list[dict[str, Floats]]:
         """Return the ``p_not_worse p_equivalent margin_low margin_high`` of each pair, by group."""
-        is_in_tested_order = once.sign > 0
-        # "Not worse" means that the tested difference, of the pair in the order in which it was
-        # tested, is above −margin, or below the margin if either the pair is reversed or lower values
-        # are better. If both hold, it is above −margin again.
+        levels_equivalent = []  # of tests
+        levels_not_worse = []  # of pairs
+        for tests in tests_by_group:
+            # The levels of "the difference is above −margin" and of "it is below the margin".
+            above, below = tests.margin_levels(self.margin)
+            # Equivalent means both, so that the larger level counts.
+            levels_equivalent.append(np.maximum(above, below))
+            levels_not_worse.append(self._levels_not_worse(tested, above, below))
+        p_equivalent_by_group, alphas = self._correct(levels_equivalent)
+        p_not_worse_by_group, _ = self._correct(levels_not_worse)
+
+        columns_by_group = []
+        for group, tests in enumerate(tests_by_group):
+            # Two one-sided tests at α have an interval of level 1 − 2α.
+            interval = tested.mean_and_interval(tests, 2 * alphas[group])
+            p_equivalent = p_equivalent_by_group[group]
+            columns = {
+                "p_not_worse": p_not_worse_by_group[group],
+                "p_equivalent": p_equivalent[tested.test_of_pair],
+                "margin_low": interval["low"],
+                "margin_high": interval["high"],
+            }
+            columns_by_group.append(columns)
+        return columns_by_group
+
+    def _levels_not_worse(self, tested: _TestedPairs, above: Floats, below: Floats) -> Floats:
+        """Return the level of "the first system of the pair is not worse", one per pair.
+
+        `above` and `below` are those of "the tested difference is above −margin" and "it is below
+        the margin", one per test.
+        """
+        # A pair in the order of its test is not worse if the difference is above −margin. Its
+        # reverse, with the negative difference, is not worse if it is below the margin.
+        is_in_tested_order = tested.sign > 0
+        must_be_above = is_in_tested_order
         if self.lower_is_better:
             must_be_above = ~is_in_tested_order
-        else:
-            must_be_above = is_in_tested_order
-        levels_equivalent = []
-        levels_not_worse = []
-        for tests in tests_by_row:
-            above, below = tests.margin_levels(self.margin)  # p of "above −margin", "below margin"
-            # Equivalent means both, so that the larger p counts.
-            levels_equivalent.append(np.maximum(above, below))
-            not_worse = np.where(must_be_above, above[once.pair], below[once.pair])
-            levels_not_worse.append(not_worse)
-        p_equivalent, alphas = self._correct(levels_equivalent)
-        p_not_worse, _ = self._correct(levels_not_worse)
-        columns = []
-        for row, tests in enumerate(tests_by_row):
-            # Two one-sided tests at α have an interval of level 1 − 2α.
-            interval = once.mean_and_interval(tests, 2 * alphas[row])
-            p_equivalent_of_group = p_equivalent[row]
-            columns.append(
-                {
-                    "p_not_worse": p_not_worse[row],
-                    "p_equivalent": p_equivalent_of_group[once.pair],
-                    "margin_low": interval["low"],
-                    "margin_high": interval["high"],
-                }
-            )
-        return columns
+        return np.where(must_be_above, above[tested.test_of_pair], below[tested.test_of_pair])
 
     def _correct(self, levels: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Return the corrected levels and α of one-sided intervals, by group."""
@@ -524,48 +543,58 @@ def t_test_pairs(
     clusters : Clusters, optional
         Topics that belong together.
     """
-    once = _OncePairs(pairs)
+    # A pair and its reverse have one test: below, some arrays are by test and some by pair.
+    tested = _TestedPairs(pairs)
     # The test 't' draws no resamples.
     test_pairs = paired_test(values, "t", n_resamples=1, alpha=ALPHA, seed=0, clusters=clusters)
-    tests = test_pairs(0, once.low, once.high)
+    measure = 0  # the only one
+    tests = test_pairs(measure, tested.first, tested.second)
     correct = corrector("t", correction)
-    p = correct(tests.levels)
-    alpha = interval_alpha(p, correction, ALPHA)
-    columns = once.mean_and_interval(tests, alpha)
-    columns["p"] = p[once.pair]
+    p_of_test = correct(tests.levels)
+    alpha = interval_alpha(p_of_test, correction, ALPHA)
+    columns = tested.mean_and_interval(tests, alpha)
+    columns["p"] = p_of_test[tested.test_of_pair]
     columns["confidence"] = np.full(len(pairs), 1 - alpha)
     return columns
 
 
-class _OncePairs:
-    """The distinct unordered pairs, which are tested once, and the statistics of all pairs."""
+class _TestedPairs:
+    """The tests of pairs of systems, one for a pair and its reverse."""
 
     def __init__(self, pairs: Pairs) -> None:
-
-        # A pair and its reverse are the same distinct pair.
-        rows_of_distinct, distinct_of_pair = unordered_pairs(pairs)
-        #: The distinct pairs: the lower and the higher row of their systems.
-        self.low = np.minimum(pairs.first, pairs.second)[rows_of_distinct]
-        self.high = np.maximum(pairs.first, pairs.second)[rows_of_distinct]
-        #: The position of each given pair among the distinct ones.
-        self.pair = distinct_of_pair
-        #: Of each given pair: 1 if it is in the order in which it was tested, else −1.
+        # `rows` has one of the pairs of each test: of (a, b), (b, a), (a, c), the first and third.
+        rows, test_of_pair = unordered_pairs(pairs)
+        lower = np.minimum(pairs.first, pairs.second)
+        higher = np.maximum(pairs.first, pairs.second)
+        #: The systems of each test, the one with the lower position first.
+        self.first = lower[rows]
+        self.second = higher[rows]
+        #: The test of each pair, a position in `first` and `second`.
+        self.test_of_pair = test_of_pair
+        #: Of each pair: 1 if its systems are in the order of its test, else −1.
         self.sign = np.where(pairs.first < pairs.second, 1.0, -1.0)
 
     def mean_and_interval(self, tests: PairTests, alpha: float) -> dict[str, Floats]:
-        """Return the ``difference low high`` of each pair, from the tests of distinct pairs.
+        """Return the ``difference low high`` of each pair.
 
-        The confidence level of the intervals is 1 − alpha.
+        The confidence level of the intervals is 1 − alpha. `self.test_of_pair` is the position of
+        the test of each pair in `tests`, and `self.sign` is −1 for a pair in the other order.
         """
-        half_widths = tests.half_widths(alpha)
-        half = half_widths[self.pair]
-        tested_difference = tests.means[self.pair]
-        difference = self.sign * tested_difference + 0.0  # no negative zeros
-        return {"difference": difference, "low": difference - half, "high": difference + half}
+        half_width_of_test = tests.half_widths(alpha)
+        half_width = half_width_of_test[self.test_of_pair]
+        tested_difference = tests.means[self.test_of_pair]
+        difference = self.sign * tested_difference + 0.0  # −0.0 + 0.0 is 0.0
+        low = difference - half_width
+        high = difference + half_width
+        return {"difference": difference, "low": low, "high": high}
 
     def outcomes(self, differences: Floats, *, lower_is_better: bool) -> dict[str, Ints]:
-        """Return the ``wins losses ties`` of each pair."""
-        gains = differences[self.pair] * self.sign[:, None]
+        """Return the ``wins losses ties`` of each pair: its numbers of topics.
+
+        `differences` are tests × topics.
+        """
+        tested_differences = differences[self.test_of_pair]  # pairs × topics
+        gains = tested_differences * self.sign[:, None]
         if lower_is_better:
             gains = -gains
         return {

@@ -120,36 +120,47 @@ def judge_agreement(
     >>> from pt_multiaspect import analysis
     >>> labels = {"a": [1, 2, 3, 3, 2], "b": [1, 2, 3, 3, 1], "c": [1, 3, 3, 3, None]}
     >>> judged = pd.DataFrame(
-    ...     [("q1", f"d{n}", "fluent", judge, label) for judge in labels for n, label in enumerate(labels[judge])],
+    ...     [
+    ...         ("q1", f"d{n}", "fluent", judge, label)
+    ...         for judge, labels_of_judge in labels.items()
+    ...         for n, label in enumerate(labels_of_judge)
+    ...     ],
     ...     columns=["qid", "docno", "criterion", "judge", "value"],
     ... )
     >>> analysis.judge_agreement(judged, aspects={"fluent": [1, 2, 3]}).round(4)
        aspect   alpha  n_documents  n_judges  n_labels  n_single
     0  fluent  0.8203            5         3        14         0
     """
-    choice("level", "ordinal", "nominal", "interval")(level)
+    check_level = choice("level", "ordinal", "nominal", "interval")
+    check_level(level)
     if ci is not None:
         ci = proportion("ci")(ci)
     seed = random_seed(seed)
-    table = to_pandas(frame)
+    table = to_pandas(frame)  # None if the rows are namedtuples
     if table is not None and is_judged_answers(table.columns):
-        # Repetitions of judged answers count as judges.
         usual_names = {criterion: "criterion", value: "value", judge: JUDGE}
         table = with_usual_names(table).rename(columns=usual_names)
-        frame = long_answers(table, parse_aspects(aspects), "judge_agreement")
-        criterion, value, judge = "criterion", "value", JUDGE
-    judged = read_judges(frame, criterion, value, judge, aspects, warn=False)
+        # Repetitions count as judges.
+        answers = long_answers(table, parse_aspects(aspects), "judge_agreement")
+        judged = read_judges(answers, "criterion", "value", JUDGE, aspects, warn=False)
+    else:
+        judged = read_judges(frame, criterion, value, judge, aspects, warn=False)
     cluster_of_topic = None
     if ci is not None or cluster is not None:
-        cluster_of_topic = read_clusters(cluster, _frame_of_topics(table, judged))
+        # The table may have a column that names the clusters.
+        topics = _frame_of_topics(table, judged)
+        cluster_of_topic = read_clusters(cluster, topics)
         check_clusters_apply(cluster_of_topic, ci)
+
     rows = []
     for name in judged.aspects:
         labels = _ComparedLabels.of_aspect(judged, name)
         agreement = Agreement.of(name, labels.pair, labels.grade, labels.grades, level)
         row: dict[str, Any] = {"aspect": name, "alpha": agreement.alpha}
         if ci is not None:
-            row["low"], row["high"] = agreement.interval(labels.qids, cluster_of_topic, ci, seed)
+            low, high = agreement.interval(labels.qids, cluster_of_topic, ci, seed)
+            row["low"] = low
+            row["high"] = high
         rows.append(row | labels.counts)
     return pd.DataFrame(rows)
 

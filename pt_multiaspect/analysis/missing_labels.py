@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import ir_measures
 import numpy as np
@@ -138,6 +138,17 @@ def _sentence_on_signs(pairs: pd.DataFrame) -> str:
     )
 
 
+class _Expected(NamedTuple):
+    """The expected values of a measure over draws of the missing labels."""
+
+    #: Runs × topics; NaN if they are not known.
+    values: Floats
+    #: The number of missing labels that draws do not fill, by aspect.
+    unfilled: Ints
+    #: Why values are not known.
+    notes: list[str]
+
+
 @dataclass(frozen=True, eq=False)
 class _Completions:
     """The values of one measure, and their intervals over all completions."""
@@ -148,10 +159,7 @@ class _Completions:
     values: Floats
     of_runs: Interval
     of_pairs: Interval
-    #: The expected values, runs × topics; NaN if they are not known.
-    expected: Floats
-    #: The number of labels without an expected value, by aspect.
-    unfilled: Ints
+    expected: _Expected
 
 
 def missing_labels(
@@ -242,14 +250,22 @@ def missing_labels(
     --------
     >>> import pt_multiaspect as ma
     >>> qrels = {
-    ...     "q1": {"d1": {"relevance": 2, "credibility": 1}, "d2": {"relevance": 1}, "d3": {"credibility": 0}},
-    ...     "q2": {"d1": {"relevance": 1, "credibility": 0}, "d4": {"relevance": 2, "credibility": 1}},
+    ...     "q1": {
+    ...         "d1": {"relevance": 2, "credibility": 1},
+    ...         "d2": {"relevance": 1},
+    ...         "d3": {"credibility": 0},
+    ...     },
+    ...     "q2": {
+    ...         "d1": {"relevance": 1, "credibility": 0},
+    ...         "d4": {"relevance": 2, "credibility": 1},
+    ...     },
     ... }
     >>> runs = {
     ...     "old": {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d4": 2.0, "d1": 1.0}},
     ...     "new": {"q1": {"d3": 2.0, "d5": 1.0}, "q2": {"d1": 2.0, "d4": 1.0}},
     ... }
-    >>> result = ma.analysis.missing_labels(runs, qrels, ma.CAM(aspects={"relevance": 2, "credibility": 1}) @ 2)
+    >>> measure = ma.CAM(aspects={"relevance": 2, "credibility": 1}) @ 2
+    >>> result = ma.analysis.missing_labels(runs, qrels, measure)
     >>> result.runs[["name", "value", "low", "high", "exact", "expected", "judged"]].round(3)
       name  value    low   high  exact  expected  judged
     0  old  1.000  0.855  1.000   True     0.900   0.875
@@ -315,23 +331,20 @@ def compare_completions(
     notes: list[str] = []
     for label, measure in by_label.items():
         values = np.stack([measure.evaluate(run) for run in rankings])  # runs × topics
+        # Values for other labels would repeat the warnings of these.
         with silence_warnings():
             search = _search(measure, judgments, rankings, pairs.first, pairs.second)
             _check_order(label, search)
             of_runs, of_pairs = search.compute()
-            expected, unfilled, notes_on_expected = _expected_or_note(
-                label, search, model, n_samples, seed
-            )
-            completions = _Completions(label, search, values, of_runs, of_pairs, expected, unfilled)
+            expected = _expected_or_note(label, search, model, n_samples, seed)
+            completions = _Completions(label, search, values, of_runs, of_pairs, expected)
             table_of_runs = _frame_of_runs(completions, pairs.names)
             tables_of_runs.append(table_of_runs)
             tables_of_pairs.append(_frame_of_pairs(completions, pairs, clusters))
             universes.append(_frame_of_universe(completions))
 
-            notes += notes_on_expected
-            if not clusters.are_single_topics:
-                note_on_clusters = clusters_note(values[:, :, None], pairs, clusters)
-                notes.append(f"p of {label}: {note_on_clusters}.")
+            notes += expected.notes
+            notes += _notes_on_clusters(completions, pairs, clusters)
             notes += _notes_on_intervals(completions)
             notes += _notes_on_values(label, search, table_of_runs)
             notes += _note_of_single_run(completions, judgments, joined)
@@ -378,10 +391,14 @@ def _check_labels(label: str, view: AspectView) -> None:
 
 
 def _remedy_of_inferred(measure: ir_measures.Measure, evaluated: Measure, aspect: str) -> str:
-    """Return how to declare the grades of an aspect of a measure."""
+    """Return how to declare the grades of an aspect of a measure.
+
+    `evaluated` is the measure itself or, for one of ir-measures, that of this package with the same
+    values, which is evaluated in its place.
+    """
     declared = f"aspects={{'{aspect}': [0, 1, 2]}}"
-    is_of_one_aspect = evaluated is not measure or evaluated.SINGLE_ASPECT
-    if is_of_one_aspect:
+    is_of_ir_measures = evaluated is not measure
+    if is_of_ir_measures or evaluated.SINGLE_ASPECT:
         base = repr(str(measure))
         return f"declare them, as in On(base={base}, {declared})"
     if evaluated.accepts_aspects:
@@ -402,28 +419,31 @@ def has_inferred_scales(measure: ir_measures.Measure, judgments: Judgments) -> b
 
 
 def _check_order(label: str, search: LabelIntervals) -> None:
-    """Check that an order has weights for all labels that documents with missing ones may have."""
+    """Check that an order has weights for all labels that documents with missing ones may have.
+
+    `search.labels` has one row per aspect of `search.names` and one column per document.
+    """
     order = search.measure.params.get("order")
     if order is None:
         return
     rows = [search.names.index(name) for name in order.names]
-    labels = search.labels[rows]  # aspects × documents
+    labels = search.labels[rows]
     has_missing_label = np.isnan(labels).any(axis=0)
-    for known_labels in np.unique(labels[:, has_missing_label].T, axis=0):
+    labels_of_documents = labels[:, has_missing_label].T  # documents × aspects
+    # Documents with the same known labels may have the same others.
+    for known_labels in np.unique(labels_of_documents, axis=0):
         tuples = _grade_tuples(known_labels, order.scales)
-        has_no_weight = ~order.is_possible(tuples)
-        n_without_weight = int(has_no_weight.sum())
-        if n_without_weight == 0:
+        without_weight = tuples[~order.is_possible(tuples)]
+        if len(without_weight) == 0:
             continue
-        example = tuples[has_no_weight][0]
-        grades = []
-        for scale, index in zip(order.scales, example, strict=True):
-            grades.append(float(scale.grades[index]))
+        example = []
+        for scale, index in zip(order.scales, without_weight[0], strict=True):
+            example.append(float(scale.grades[index]))
         aspects = choices(order.names)
-        number = tally(n_without_weight, "tuple")
+        number = tally(len(without_weight), "tuple")
         raise MultiAspectError(
             f"{label}: expected weights of the order for all labels that documents with missing "
-            f"ones may have, got none for {tuple(grades)} of {aspects} {number}; add them to the "
+            f"ones may have, got none for {tuple(example)} of {aspects} {number}; add them to the "
             "order"
         )
 
@@ -445,19 +465,21 @@ def _grade_tuples(known: Floats, scales: Sequence[Scale]) -> Ints:
 def _search(
     measure: Measure, judgments: Judgments, rankings: Sequence[Rankings], first: Ints, second: Ints
 ) -> LabelIntervals:
-    """Return the intervals of a measure, on the documents of the judgments and the runs.
+    """Return the intervals of a measure over all values of the missing labels.
 
-    `first` and `second` are the runs of each pair.
+    Its documents, the universe, are those of the judgments and those that runs retrieve. `first`
+    and `second` are the runs of each pair.
     """
     views = judgments.views(measure.spec)
-    if _condenses(measure):
-        # Documents below the cutoff move up when others are left out, so that whole runs count.
-        is_left_out = np.any([view.junk < 0 for view in views], axis=0)  # by their labels
-        universe = join_universe(judgments, views, rankings, measure.cutoff, is_left_out)
-        cutoff = None
-    else:
+    if not _condenses(measure):
         universe = join_universe(judgments, views, rankings, measure.cutoff)
         cutoff = measure.cutoff
+    else:
+        # Where documents are left out, by their labels, those below the cutoff move up: the cutoff
+        # counts the other documents only, and rankings are not cut.
+        is_left_out = np.any([view.junk < 0 for view in views], axis=0)
+        universe = join_universe(judgments, views, rankings, measure.cutoff, is_left_out)
+        cutoff = None
     joined = []
     for run in rankings:
         if cutoff is None:
@@ -483,37 +505,37 @@ def _condenses(measure: Measure) -> bool:
 
 def _expected_or_note(
     label: str, search: LabelIntervals, model: Judgments | None, n_samples: int, seed: int
-) -> tuple[Floats, Ints, list[str]]:
-    """Return the result of `_expected_values`, and no note.
+) -> _Expected:
+    """Return the expected values.
 
-    If a label cannot be drawn, as no document has it, values are NaN and the note says so.
+    If a label cannot be drawn, as no document has it, they are NaN and a note says so.
     """
     try:
-        expected, unfilled = _expected_values(search, model, n_samples, seed)
+        return _expected_values(search, model, n_samples, seed)
     except NoDonorError as error:
         unknown = np.full_like(search.at_lowest, np.nan)
         n_missing = search.missing.sum(axis=1)
-        return unknown, n_missing, [f"{label} has no expected values: {error}."]
+        return _Expected(unknown, n_missing, [f"{label} has no expected values: {error}."])
     except MultiAspectError as error:
         raise MultiAspectError(f"{label}: {error}, or n_samples=0 for no expected values") from None
-    return expected, unfilled, []
 
 
 def _expected_values(
     search: LabelIntervals, model: Judgments | None, n_samples: int, seed: int
-) -> tuple[Floats, Ints]:
-    """Return the mean values over draws, runs × topics, and the labels still missing by aspect.
+) -> _Expected:
+    """Return the mean values over draws of the missing labels.
 
     Without a model's labels, observed ones are drawn; without draws, values are NaN.
     """
+    # Runs × topics, where each missing label is the lowest grade.
     values = search.at_lowest.copy()
     n_missing = search.missing.sum(axis=1)
     if n_samples == 0:
-        return np.full_like(values, np.nan), n_missing
+        return _Expected(np.full_like(values, np.nan), n_missing, [])
     # On other topics, values do not depend on missing labels.
     topics = np.flatnonzero(search.is_open)
     if len(topics) == 0:
-        return values, n_missing
+        return _Expected(values, n_missing, [])
 
     if model is None:
         n_draws = n_samples
@@ -521,23 +543,52 @@ def _expected_values(
         n_draws = 1  # the labels of a model are always the same
     is_of_open_topic = search.is_open[search.universe.pool_query]
     documents = np.flatnonzero(is_of_open_topic)
-    views = [search.views[aspect] for aspect in np.flatnonzero(search.is_read)]
-    missing_of_views = search.missing[search.is_read]
-    missing_of_documents = search.missing[:, documents]
     total = np.zeros((len(values), len(topics)))
     # The labels of all draws together would need too much memory.
     for part in slices(n_draws, len(documents), _BATCH):
         draws = np.arange(part.start, part.stop)
-        # draws × aspects × documents: known labels, and those drawn in place of missing ones
-        labels = np.repeat(search.lowest_labels[None, :, documents], len(draws), axis=0)
-        drawn = draw_labels(model, search.universe, views, missing_of_views, seed, draws)
-        labels[:, missing_of_documents] = drawn
+        labels = _drawn_labels(search, model, seed, draws, documents)
         values_of_draws = search.values_of_copies(topics, labels)  # runs × draws × topics
         total += values_of_draws.sum(axis=1)
     values[:, topics] = total / n_draws
-    # All draws lack the same labels, those that a model lacks: the first draw tells.
+    # A model may lack labels; then all draws lack the same ones. So the first draw tells.
     n_unfilled = np.isnan(labels[0]).sum(axis=1)
-    return values, n_unfilled
+    return _Expected(values, n_unfilled, [])
+
+
+def _drawn_labels(
+    search: LabelIntervals, model: Judgments | None, seed: int, draws: Ints, documents: Ints
+) -> Floats:
+    """Return the labels of some documents, in which missing ones are drawn.
+
+    Parameters
+    ----------
+    search : LabelIntervals
+        The labels; those that matter are missing of these documents only.
+    model, seed
+        As for `draw_labels`.
+    draws : ndarray of int, shape (n_draws,)
+        The numbers of the draws.
+    documents : ndarray of int
+        Rows of the documents.
+
+    Returns
+    -------
+    ndarray of float, shape (n_draws, n_aspects, n_documents)
+    """
+    # Aspects of weight 0 are not read: their labels are not drawn.
+    read_aspects = np.flatnonzero(search.is_read)
+    views = [search.views[aspect] for aspect in read_aspects]
+    missing_of_views = search.missing[search.is_read]
+    drawn = draw_labels(model, search.universe, views, missing_of_views, seed, draws)
+
+    # Each draw has a copy of the known labels. `drawn` has one row per draw: the missing labels in
+    # the order of a mask of aspects × documents.
+    known_labels = search.lowest_labels[None, :, documents]
+    labels = np.repeat(known_labels, len(draws), axis=0)
+    is_missing = search.missing[:, documents]
+    labels[:, is_missing] = drawn
+    return labels
 
 
 def _frame_of_runs(completions: _Completions, names: Sequence[Any]) -> pd.DataFrame:
@@ -558,7 +609,7 @@ def _frame_of_runs(completions: _Completions, names: Sequence[Any]) -> pd.DataFr
         "name": names,
         "value": completions.values.mean(axis=1),
         **completions.of_runs.columns(),
-        "expected": completions.expected.mean(axis=1),
+        "expected": completions.expected.values.mean(axis=1),
         "judged": judged,
     }
     return pd.DataFrame(columns)
@@ -566,35 +617,45 @@ def _frame_of_runs(completions: _Completions, names: Sequence[Any]) -> pd.DataFr
 
 def _frame_of_pairs(completions: _Completions, pairs: Pairs, clusters: Clusters) -> pd.DataFrame:
     """Return the rows of ``pairs`` of one measure."""
-    values = completions.values
+    values = completions.values  # runs × topics
     first, second = pairs.first, pairs.second
-    # Differences are rounding errors relative to all values that both runs may have.
+    # A difference is a rounding error relative to the largest value that either run may have.
     low_of_runs, high_of_runs = completions.of_runs.ends
     possible_values = np.concatenate([values, low_of_runs, high_of_runs], axis=1)
     largest = largest_of_pairs(np.nan_to_num(possible_values), first, second)
+
     mean = values.mean(axis=1)
-    difference = remove_rounding_errors(mean[first] - mean[second], largest)
-    expected_mean = completions.expected.mean(axis=1)
-    expected = remove_rounding_errors(expected_mean[first] - expected_mean[second], largest)
+    expected_mean = completions.expected.values.mean(axis=1)
+    raw_difference = mean[first] - mean[second]
+    raw_expected = expected_mean[first] - expected_mean[second]
     interval = completions.of_pairs.columns()
     low = remove_rounding_errors(interval["low"], largest)
     high = remove_rounding_errors(interval["high"], largest)
     is_always_equal = (low == 0) & (high == 0)
     has_certain_sign = (low > 0) | (high < 0)
+
     uncorrected = corrector("t", None)
-    levels = t_test_levels(values[:, :, None], pairs, uncorrected, clusters)
+    p = t_test_levels(values[:, :, None], pairs, uncorrected, clusters)  # pairs × 1 measure
     columns = {
         "measure": completions.label,
         **pairs.columns,
-        "difference": difference,
+        "difference": remove_rounding_errors(raw_difference, largest),
         "low": low,
         "high": high,
         "exact": interval["exact"],
         "certain": has_certain_sign | is_always_equal,
-        "expected": expected,
-        "p": levels[:, 0],
+        "expected": remove_rounding_errors(raw_expected, largest),
+        "p": p[:, 0],
     }
     return pd.DataFrame(columns)
+
+
+def _notes_on_clusters(completions: _Completions, pairs: Pairs, clusters: Clusters) -> list[str]:
+    """Return a note on how clusters of several topics affect p; none if topics are independent."""
+    if clusters.are_single_topics:
+        return []
+    note = clusters_note(completions.values[:, :, None], pairs, clusters)
+    return [f"p of {completions.label}: {note}."]
 
 
 def _frame_of_universe(completions: _Completions) -> pd.DataFrame:
@@ -605,7 +666,7 @@ def _frame_of_universe(completions: _Completions) -> pd.DataFrame:
         "aspect": search.names,
         "documents": len(search.universe),
         "missing": search.missing.sum(axis=1),
-        "unfilled": completions.unfilled,
+        "unfilled": completions.expected.unfilled,
     }
     return pd.DataFrame(columns)
 
@@ -695,16 +756,13 @@ def _note_of_single_run(
     if not retrieves_most_alone:
         return []
 
-    # Compare the intervals of the other runs with and without this run's documents.
+    # Without the run, its documents are not in the universe: the other runs have other intervals.
     names = list(joined)
     run = names[row]
     others = [joined[name] for name in names if name != run]
-    no_pairs = np.zeros(0, dtype=np.intp)
-    search_without = _search(search.measure, judgments, others, no_pairs, no_pairs)
-    intervals_without, _ = search_without.compute()
-    width_without = _mean_width(intervals_without.ends)
     ends_of_others = np.delete(completions.of_runs.ends, row, axis=1)
     width_with = _mean_width(ends_of_others)
+    width_without = _mean_width(_ends_of_runs(search.measure, judgments, others))
     documents = number_of(n_new, "document")
     note = (
         f"{completions.label}: {run} alone retrieves {n_alone} of {documents} without judgments. "
@@ -712,6 +770,14 @@ def _note_of_single_run(
         f"than {width_with}."
     )
     return [note]
+
+
+def _ends_of_runs(measure: Measure, judgments: Judgments, rankings: list[Rankings]) -> Floats:
+    """Return the lowest and the highest values of runs, 2 × runs × topics."""
+    no_pairs = np.zeros(0, dtype=np.intp)
+    search = _search(measure, judgments, rankings, first=no_pairs, second=no_pairs)
+    of_runs, _ = search.compute()
+    return of_runs.ends
 
 
 def _n_retrieved_alone(search: LabelIntervals, is_new: Bools) -> Ints:

@@ -161,7 +161,7 @@ class Multiverse(View):
 
 
 def _fractions_in_percent(row: Mapping[Any, Any]) -> list[str]:
-    """Return the fractions of the variants under which a is better or worse, as texts in percent."""
+    """Return the percentages of the variants under which a is better or worse, as texts."""
     return [
         percent(row["better"]),
         percent(row["worse"]),
@@ -319,22 +319,23 @@ def compare_variants(
     values = variants.values  # (n_runs, n_topics, n_variants)
     labels = list(map(str, variants.labels))
     reference_column = labels.index(reference)
-    same_as = _equal_variants(values, labels)
     # Variants with equal values would weight a fraction: the first of them counts.
+    same_as = _equal_variants(values, labels)
     is_distinct = np.array([label not in same_as for label in labels])
 
     statistics = _statistics_of_variants(values, pairs, clusters, ci, corrector("t", correction))
     fractions = _fractions(statistics, is_distinct, reference_column, alpha)
-    ranks = _ranks(values, is_distinct, reference_column)
-    rows_of_runs = [variants.names.index(run) for run in runs]
-    runs_table = pd.DataFrame({"name": runs})
-    for name, ranks_of_rows in ranks.items():
-        runs_table[name] = ranks_of_rows[rows_of_runs]
-
     variant_columns: dict[str, Sequence[Any]] = {
         "measure": labels,
         "same_as": list(map(same_as.get, labels)),
     }
+
+    rows_of_runs = [variants.names.index(run) for run in runs]
+    runs_table = pd.DataFrame({"name": runs})
+    for name, ranks_of_rows in _ranks(values, is_distinct, reference_column).items():
+        runs_table[name] = ranks_of_rows[rows_of_runs]
+
+    # What each choice, such as a parameter, explains of the differences between variants.
     options = _options({label: variants.known[label] for label in labels})
     effects = _main_effects(statistics["difference"], options)
     choice_columns: dict[str, Sequence[Any]] = {
@@ -370,19 +371,25 @@ def _options(measures: Mapping[str, Any]) -> pd.DataFrame:
         options = {name: option_name(measure[name]) for name in measure.SUPPORTED_PARAMS}
         options["measure"] = measure.NAME
         rows[label] = options
-    # One column per parameter of any class, and the column `measure` for the class.
+    # One column per parameter of any class, and the column `measure` for the class. Parameters that
+    # a class does not have are NaN.
     table = pd.DataFrame.from_dict(rows, orient="index")
+    options_of_choices = table.loc[:, _are_choices(table)].fillna("none")
+    has_several_options = options_of_choices.nunique() > 1
+    return options_of_choices.loc[:, has_several_options]
 
-    # Parameters that the class does not have are NaN.
-    is_common = table.notna().all()
+
+def _are_choices(table: pd.DataFrame) -> pd.Series[bool]:
+    """Return which columns all classes have, or have several options within a class.
+
+    `table` has one row per measure: its class in the column ``measure``, and its parameters.
+    """
+    has_all_classes = table.notna().all()
     n_options_within_class = table.groupby("measure").nunique()
     differs_within_class = (n_options_within_class > 1).any()
-    # Grouping removes the column of the class, in which no class differs.
+    # Grouping has removed the column of the class, which all have.
     differs_within_class = differs_within_class.reindex(table.columns, fill_value=False)
-    is_choice = is_common | differs_within_class
-    choices_of_table = table.loc[:, is_choice].fillna("none")
-    has_several_options = choices_of_table.nunique() > 1
-    return choices_of_table.loc[:, has_several_options]
+    return has_all_classes | differs_within_class
 
 
 def _equal_variants(values: Floats, labels: list[str]) -> dict[str, str]:
@@ -480,20 +487,22 @@ def _fractions(
 
 
 def _ranks(values: Floats, is_distinct: Bools, reference_column: int) -> dict[str, Ints]:
-    """Return the rank of each run by the reference, and its range over the distinct variants.
+    """Return the ``rank`` of each run by the reference, its ``best`` and ``worst`` by any variant.
 
     Parameters
     ----------
     values : ndarray of float, shape (n_runs, n_topics, n_variants)
-        The values of the variants.
+        The values of the variants; higher is better.
     is_distinct : ndarray of bool, shape (n_variants,)
         Whether a variant does not have the values of an earlier one.
     reference_column : int
         The column of the reference.
     """
-    # The sign of the difference from each other run, (n_runs, n_runs, n_variants).
-    signs = signs_of_means(mean_over_topics(values), values)
-    n_better_runs = (signs < 0).sum(axis=1)
+    means = mean_over_topics(values)
+    # Of the mean of a run minus that of another one, (n_runs, n_other_runs, n_variants).
+    signs = signs_of_means(means, values)
+    is_other_better = signs < 0
+    n_better_runs = is_other_better.sum(axis=1)
     ranks = 1 + n_better_runs
     distinct_ranks = ranks[:, is_distinct]
     return {
@@ -520,8 +529,8 @@ def _main_effects(differences: Floats, options: pd.DataFrame) -> Floats:
     """
     effects = np.full((len(differences), options.shape[1]), np.nan)
     n_combinations = options.nunique().prod()
-    has_all_combinations = len(options) == n_combinations
-    if options.duplicated().any() or not has_all_combinations:
+    is_full_grid = len(options) == n_combinations and not options.duplicated().any()
+    if not is_full_grid:
         return effects
 
     # Rounding errors are no variance.
@@ -529,11 +538,20 @@ def _main_effects(differences: Floats, options: pd.DataFrame) -> Floats:
     largest_error = _TOLERANCE * np.abs(differences).max(axis=1)
     varies = total_variance > largest_error**2
     for column, choice in enumerate(options):
-        # As each option has equally many variants in a grid, the means of options count equally.
-        has_option = pd.get_dummies(options[choice]).to_numpy(np.float64)  # variants × options
-        n_variants_of_option = has_option.sum(axis=0)
-        weights_of_variants = has_option / n_variants_of_option
-        means_of_options = differences @ weights_of_variants  # (n_pairs, n_options)
-        variance_of_means = means_of_options.var(axis=1)
+        means = _means_of_options(differences, options[choice])
+        # In a full grid, each option has equally many variants: its mean counts equally.
+        variance_of_means = means.var(axis=1)
         np.divide(variance_of_means, total_variance, out=effects[:, column], where=varies)
     return effects
+
+
+def _means_of_options(differences: Floats, option_of_variant: pd.Series[Any]) -> Floats:
+    """Return the mean difference over the variants with each option, pairs × options.
+
+    `differences` are pairs × variants. The means are a matrix product with 1/n for the n variants
+    that have an option: a, b, a -> [[1/2, 0], [0, 1], [1/2, 0]].
+    """
+    has_option = pd.get_dummies(option_of_variant).to_numpy(np.float64)  # variants × options
+    n_variants_of_option = has_option.sum(axis=0)
+    weights_of_variants = has_option / n_variants_of_option
+    return np.asarray(differences @ weights_of_variants)

@@ -122,6 +122,7 @@ class DetectableDifference(View):
     def _content(self) -> list[Block]:
         """Return the table, a sentence on its columns and the notes."""
         units = self._units
+        # The columns of the table: the column of the frame, or a function of its row.
         cells: dict[str, Any] = {
             "topics": "n_topics",
             units: f"n_{units}",
@@ -133,7 +134,8 @@ class DetectableDifference(View):
             "median, 90 %: quantiles over the pairs of runs, for a run that is still to be built."
         )
         table = self.table
-        if "n_needed" in self.pairs:
+        has_difference_to_detect = "n_needed" in self.pairs
+        if has_difference_to_detect:
             table = self._table_with_needed()
             needed = "needed"
             if units == "clusters":
@@ -262,13 +264,13 @@ def detectable_difference(
     Examples
     --------
     >>> import pandas as pd
-    >>> scores = {"a": [0.5, 0.7, 0.1, 0.9], "b": [0.4, 0.4, 0.2, 0.4]}
-    >>> perquery = pd.DataFrame(
-    ...     [(name, f"q{n}", "AP", score) for name in scores for n, score in enumerate(scores[name])],
-    ...     columns=["name", "qid", "measure", "value"],
-    ... )
+    >>> perquery = pd.DataFrame({"qid": ["q0", "q1", "q2", "q3"], "measure": "AP"})
+    >>> a = perquery.assign(name="a", value=[0.5, 0.7, 0.1, 0.9])
+    >>> b = perquery.assign(name="b", value=[0.4, 0.4, 0.2, 0.4])
+    >>> perquery = pd.concat([a, b])
     >>> planned = detectable_difference(perquery, difference=0.2)
-    >>> planned.pairs[["measure", "a", "b", "sd", "detectable", "n_needed", "n_needed_high"]].round(3)
+    >>> columns = ["measure", "a", "b", "sd", "detectable", "n_needed", "n_needed_high"]
+    >>> planned.pairs[columns].round(3)
       measure  a  b     sd  detectable  n_needed  n_needed_high
     0      AP  a  b  0.258       0.549      16.0           42.0
     """
@@ -287,9 +289,10 @@ def detectable_difference(
 
     names_in_order = frame["name"].unique().tolist()
     pairs = pairs_of_runs(names, names_in_order, baseline)
-    # With several baselines, a pair may be there in both directions: it is one test.
-    distinct_pairs, _ = unordered_pairs(pairs)
-    level = planned_level(alpha, correction, len(distinct_pairs))
+    # Several baselines are compared with each other in both orders, by one test: `rows_of_tests`
+    # has one of these pairs.
+    rows_of_tests, _ = unordered_pairs(pairs)
+    level = planned_level(alpha, correction, len(rows_of_tests))
 
     # As many topics as were observed are planned, unless a number is given.
     observed_sizes = _sizes(clusters, clusters.n_topics)
@@ -302,14 +305,20 @@ def detectable_difference(
     rows_of_measures = []
     tables_of_pairs = []
     for column, label in enumerate(labels):
-        deviation = deviations[:, column]
-        statistics_of_measure = plan.statistics(deviation[distinct_pairs])
+        deviation_of_pairs = deviations[:, column]
+        statistics_of_measure = plan.statistics(deviation_of_pairs[rows_of_tests])
         rows_of_measures.append({"measure": label, **statistics_of_measure})
-        keys = {"measure": label, **pairs.columns, **observed_sizes}
-        statistics_of_pairs = plan.statistics_of_pairs(deviation)
+        # The pairs have the observed number of topics, on which the deviations are.
+        columns = {
+            "measure": label,
+            **pairs.columns,
+            **observed_sizes,
+            **plan.statistics_of_pairs(deviation_of_pairs),
+        }
         if difference_by_label is not None:
-            statistics_of_pairs |= plan.needed(deviation, difference_by_label[str(label)])
-        tables_of_pairs.append(pd.DataFrame(keys | statistics_of_pairs))
+            difference_to_detect = difference_by_label[str(label)]
+            columns.update(plan.needed(deviation_of_pairs, difference_to_detect))
+        tables_of_pairs.append(pd.DataFrame(columns))
     return DetectableDifference(
         pd.DataFrame(rows_of_measures),
         pd.concat(tables_of_pairs, ignore_index=True),
@@ -345,16 +354,22 @@ class _Plan:
         self._effect = detectable_effect(n_units, power, level, self._freedom_ratio)
 
     def statistics(self, deviation: Floats) -> dict[str, float]:
-        """Return the columns of one measure, from the standard deviations of its pairs."""
+        """Return the columns of one measure, from the standard deviations of its pairs.
+
+        Those of pairs whose differences do not vary over topics are NaN. `self._effect` is the
+        detectable difference in standard deviations.
+        """
         varying = deviation[~np.isnan(deviation)]
+        n_equal = len(deviation) - len(varying)
         median = np.nan
         high = np.nan
         if len(varying):
-            median, high = np.quantile(self._effect * varying, [0.5, 0.9])
+            detectable_differences = self._effect * varying
+            median, high = np.quantile(detectable_differences, [0.5, 0.9])
         return {
             **self._sizes,
             "n_pairs": len(deviation),
-            "n_equal": len(deviation) - len(varying),
+            "n_equal": n_equal,
             "alpha": self._level,
             "median": median,
             "high": high,
@@ -496,24 +511,23 @@ class DiscriminativePower(View):
 
     def _content(self) -> list[Block]:
         """Return a sentence with the parameters of the test, the table and a note on it."""
-        settings = f"test={self.test!r}, alpha={self.alpha:g}"
+        parameters = f"test={self.test!r}, alpha={self.alpha:g}"
         if self.correction:
-            settings += f", correction={self.correction!r}"
-        settings += self._topics
+            parameters += f", correction={self.correction!r}"
+        parameters_and_topics = f"{parameters}{self._topics}"
+        # The columns of the table: the column of the frame, or a function of its row.
         cells: dict[str, Any] = {
             "power": _power_in_percent,
             "pairs": _discriminated_pairs_in_words,
             "required difference": "required_difference",
         }
+        about = f"Pairs of systems that differ significantly: {parameters_and_topics}."
         required = (
             "The required difference of means is in the units of the measure. It is found with "
             "probability one half: see detectable_difference."
         )
-        return [
-            Sentence(f"Pairs of systems that differ significantly: {settings}."),
-            records_table(self.table, ["measure"], cells),
-            Sentence(required),
-        ]
+        table = records_table(self.table, ["measure"], cells)
+        return [Sentence(about), table, Sentence(required)]
 
 
 def _power_in_percent(row: Mapping[Any, Any]) -> str:
@@ -626,11 +640,11 @@ def discriminative_power(
     Examples
     --------
     >>> import pandas as pd
-    >>> scores = {"a": [0.7, 0.9, 0.6, 0.8, 0.7], "b": [0.7, 0.8, 0.7, 0.8, 0.7], "c": [0.1, 0.2, 0.1, 0.2, 0.0]}
-    >>> perquery = pd.DataFrame(
-    ...     [(name, f"q{n}", "AP", score) for name in scores for n, score in enumerate(scores[name])],
-    ...     columns=["name", "qid", "measure", "value"],
-    ... )
+    >>> perquery = pd.DataFrame({"qid": ["q0", "q1", "q2", "q3", "q4"], "measure": "AP"})
+    >>> a = perquery.assign(name="a", value=[0.7, 0.9, 0.6, 0.8, 0.7])
+    >>> b = perquery.assign(name="b", value=[0.7, 0.8, 0.7, 0.8, 0.7])
+    >>> c = perquery.assign(name="c", value=[0.1, 0.2, 0.1, 0.2, 0.0])
+    >>> perquery = pd.concat([a, b, c])
     >>> power = discriminative_power(perquery, n_resamples=1000, test="t")
     >>> power.table.round(4)
       measure   power  n_discriminated  n_pairs  required_difference

@@ -19,6 +19,7 @@ from ..collection.label_rules import aspect_from_one, start_at_one_note
 from ..collection.other_libraries import as_pandas
 from ..errors import MultiAspectError, choices, parameter, shown, tally, warn_once
 from ..io.runs import join, named_runs
+from ..kernels.hits import Hits
 from ._value_matrices import read_oriented
 
 #: Tolerance for ties, relative to the maximum of a topic (rounding errors).
@@ -257,17 +258,21 @@ def document_quality(
     0    MM@3   1-3          4.0      1.0
     """
     groups = _check_ranges(ranges)
-    choice("labels", "gains", "probabilities")(labels)
+    check_labels = choice("labels", "gains", "probabilities")
+    check_labels(labels)
     best_runs = _BestRuns("document_quality", perquery, runs, qrels, ties, measures)
     views = best_runs.judgments.views(parse_aspects(aspects))
 
-    # The worth of each judged document on each aspect, and as last that of unjudged documents.
+    # The worth of each judged document on each aspect, and as last that of unjudged documents. A
+    # warning names the aspects whose worth may be wrong, as their scales were inferred.
     if labels == "probabilities":
-        uncertain = [view for view in views if view.inferred and not view.scale.identity]
         worth_of_aspects = [view.probability for view in views]
+        # Probabilities depend on all grades, unless the labels themselves are probabilities.
+        uncertain = [view for view in views if view.inferred and not view.scale.identity]
     else:
-        uncertain = _views_with_uncertain_lowest_grade(views)
         worth_of_aspects = [_gains_with_unjudged(view) for view in views]
+        # Gains of labels are known. Unjudged documents have that of the lowest grade.
+        uncertain = _views_with_uncertain_lowest_grade(views)
     _warn_of_inferred("document_quality", uncertain)
     worth = np.sum(worth_of_aspects, axis=0)
 
@@ -320,22 +325,22 @@ class _BestRuns:
         self._runs = _check_runs(runs, read.names)
         self.judgments = Judgments.of(qrels)
 
-        # Judged queries that are not topics keep the weight 0.
-        query_of_topic = _query_positions(self.judgments, read.qids)
+        # From topics to the judged queries, of which those that are no topics keep the weight 0.
         n_queries = self.judgments.n_queries
+        query_of_topic = _query_positions(self.judgments, read.qids)
         weights = np.zeros((len(read.names), n_queries, len(self.measures)))
         weights[:, query_of_topic] = _weights_of_runs(read.values, ties)
         weights_by_name: dict[str, Floats] = {}
         for name, weights_of_run in zip(read.names, weights, strict=True):
             weights_by_name[str(name)] = weights_of_run
 
-        #: The weights of runs that are best for some topic, shape (n_queries, n_measures).
+        #: The weights of each run that is best for some topic by some measure, shape (n_queries,
+        #: n_measures): 0 where it is not the best, less than 1 where it ties.
         self._weights: dict[str, Floats] = {}
         # Runs are sorted, so that sums do not depend on the order of `perquery`.
         for name in sorted(weights_by_name):
             weights_of_run = weights_by_name[name]
-            is_best_somewhere = weights_of_run.any()
-            if is_best_somewhere:
+            if weights_of_run.any():
                 self._weights[name] = weights_of_run
 
     def table(self, ranks: list[str], **columns: Floats) -> pd.DataFrame:
@@ -372,33 +377,51 @@ class _BestRuns:
         -------
         n_documents, total_worth : ndarray, shape (n_ranges, n_measures)
         """
-        n_ranges = len(ranges)
-        n_queries = self.judgments.n_queries
         deepest_rank = max(high for _, high in ranges)
-        intervals = pd.IntervalIndex.from_tuples(ranges, closed="both")
-        n_documents = np.zeros((n_ranges, len(self.measures)))
-        total_worth = np.zeros((n_ranges, len(self.measures)))
+        n_documents = np.zeros((len(ranges), len(self.measures)))
+        total_worth = np.zeros((len(ranges), len(self.measures)))
         for name, weights in self._weights.items():
             rankings = join(name, self._runs[name], self.judgments)
             hits = rankings.top(deepest_rank).dense()
-            group = intervals.get_indexer(pd.Index(hits.rank))
-            is_in_group = group >= 0  # -1 for ranks in no group
-            group_of_hit = group[is_in_group]
-            query_of_hit = hits.query[is_in_group]
-            worth_of_hit = worth[hits.row[is_in_group]]
-
-            # `bincount` has one dimension: number the cells, of a query and a group each.
-            n_cells = n_queries * n_ranges
-            cell = query_of_hit * n_ranges + group_of_hit
-            counts = np.bincount(cell, minlength=n_cells)
-            sums = np.bincount(cell, weights=worth_of_hit, minlength=n_cells)
-            counts_by_query = counts.reshape((n_queries, n_ranges))
-            sums_by_query = sums.reshape((n_queries, n_ranges))
-
+            counts, sums = _totals_of_queries(ranges, hits, worth)  # queries × ranges
             # A run counts on a query by its weight, shape (n_queries, n_measures).
-            n_documents += counts_by_query.T @ weights
-            total_worth += sums_by_query.T @ weights
+            n_documents += counts.T @ weights
+            total_worth += sums.T @ weights
         return n_documents, total_worth
+
+
+def _totals_of_queries(
+    ranges: list[tuple[int, int]], hits: Hits, worth: Floats
+) -> tuple[Ints, Floats]:
+    """Count the documents that a run retrieves at each group of ranks, and sum their worth.
+
+    Parameters
+    ----------
+    ranges : list of pairs of int
+        First and last rank of each group.
+    hits : Hits
+        The retrieved documents.
+    worth : ndarray, shape (n_pool + 1,)
+        Worth of each judged document, followed by that of unjudged documents.
+
+    Returns
+    -------
+    counts, sums : ndarray, shape (n_queries, n_ranges)
+    """
+    intervals = pd.IntervalIndex.from_tuples(ranges, closed="both")
+    group = intervals.get_indexer(pd.Index(hits.rank))
+    is_in_group = group >= 0  # −1: the rank is in no group
+    group_of_hit = group[is_in_group]
+    query_of_hit = hits.query[is_in_group]
+    worth_of_hit = worth[hits.row[is_in_group]]
+
+    # `bincount` has one dimension, so that the cells of queries × ranges are numbered.
+    shape = (hits.n_queries, len(ranges))
+    n_cells = hits.n_queries * len(ranges)
+    cell_of_hit = query_of_hit * len(ranges) + group_of_hit
+    counts = np.bincount(cell_of_hit, minlength=n_cells)
+    sums = np.asarray(np.bincount(cell_of_hit, worth_of_hit, n_cells), dtype=np.float64)
+    return counts.reshape(shape), sums.reshape(shape)
 
 
 def _weights_of_runs(values: Floats, ties: str) -> Floats:

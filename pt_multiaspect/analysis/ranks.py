@@ -28,6 +28,7 @@ from ..views import Block, Cell, Cells, Column, Sentence, Table, View
 from ._pairs import Pairs
 from ._significance import (
     clusters_note,
+    corrector,
     mean_differences,
     mean_over_topics,
     resample_weights,
@@ -278,7 +279,7 @@ def _ranks_frame(
 def _consensus_frame(
     names: list[Any], consensus: Mapping[str, Floats], runs_in_order: list[Any]
 ) -> pd.DataFrame:
-    """Return one row per run, with its values of the consensus, which are in the order of `names`."""
+    """Return one row per run, with its values of the consensus, given in the order of `names`."""
     rows = [names.index(name) for name in runs_in_order]
     table = pd.DataFrame({"name": runs_in_order})
     for column, value_of_runs in consensus.items():
@@ -323,17 +324,21 @@ def _rank_intervals(
     first, last : ndarray of int, shape (n_runs, n_measures)
     """
     n_runs, _, n_measures = values.shape
-    p = t_test_levels(values, pairs, lambda levels: levels, clusters)  # not corrected
+    uncorrected = corrector("t", None)
+    p = t_test_levels(values, pairs, uncorrected, clusters)
     # Each run is compared with n - 1 others: Bonferroni's correction.
     is_significant = p < alpha / (n_runs - 1)
     sign_of_pairs = np.sign(mean_differences(values, pairs)) * is_significant
 
-    # 1 where a run (row) is significantly better than another (column), -1 where it is worse.
+    # 1 where a run (row) is significantly better than another (column), -1 where it is worse. Each
+    # pair is there in one order: the opposite sign is that of the other order.
     signs = np.zeros((n_runs, n_runs, n_measures))
     signs[pairs.first, pairs.second] = sign_of_pairs
     signs -= signs.transpose(1, 0, 2)
-    n_better_runs = (signs < 0).sum(axis=1)
-    n_worse_runs = (signs > 0).sum(axis=1)
+    is_other_better = signs < 0
+    is_other_worse = signs > 0
+    n_better_runs = is_other_better.sum(axis=1)
+    n_worse_runs = is_other_worse.sum(axis=1)
     return 1 + n_better_runs, n_runs - n_worse_runs
 
 
@@ -356,18 +361,21 @@ def _consensus(
     dict of str to ndarray of float, shape (n_runs,)
     """
     n_runs, _, n_measures = values.shape
-    # A single "sample": the topics as they are.
-    scores = _scores(signs_of_means(means[None], values))[:, 0]  # (2, n_runs)
+    # The topics as they are count as a single sample.
+    observed_means = means[None]  # (1, n_runs, n_measures)
+    observed = _scores(signs_of_means(observed_means, values))  # (2, 1, n_runs)
+    scores = observed[:, 0]  # (2, n_runs): Borda's and Copeland's
 
     rng = np.random.default_rng(seed)
     weights = resample_weights(clusters, n_resamples, rng)  # (n_topics, n_resamples)
     sampled_scores = np.empty((2, n_resamples, n_runs))
     # The signs of all samples together would need too much memory.
     for part in slices(n_resamples, n_runs * n_runs * n_measures):
+        # Sum over the topics: (n_resamples, n_runs, n_measures).
         sampled_means = np.einsum("stm,tr->rsm", values, weights[:, part], optimize=True)
         sampled_scores[:, part] = _scores(signs_of_means(sampled_means, values))
-    samples_first = sampled_scores.swapaxes(0, 1)
-    low, high = percentile_interval(samples_first, ci, scores)
+    resamples_first = sampled_scores.swapaxes(0, 1)  # (n_resamples, 2, n_runs)
+    low, high = percentile_interval(resamples_first, ci, scores)
     return {
         "borda": scores[0],
         "borda_low": low[0],
@@ -386,12 +394,12 @@ def _scores(signs: Floats) -> Floats:
     signs : ndarray, shape (n_samples, n_runs, n_runs, n_measures)
         1 where a run is better than another one, -1 where it is worse, 0 where they tie.
     """
+    # Borda: the mean rank over the measures. A run with as many wins as losses has the middle rank,
+    # (n + 1) / 2. One rank up is a win more and a loss less: wins minus losses grow by 2.
     n_runs = signs.shape[1]
-    # With as many wins as losses, a run has the middle rank, (n + 1) / 2. A win more and a loss
-    # less, a surplus of 2, is one rank up. Ties thereby share the mean of their ranks.
-    surplus_of_wins = signs.sum(axis=2)  # (n_samples, n_runs, n_measures)
-    borda = (n_runs + 1) / 2 - surplus_of_wins.mean(axis=-1) / 2
-    # A run beats another one if more measures say so than say the opposite.
+    wins_minus_losses = signs.sum(axis=2)  # over the other runs: (n_samples, n_runs, n_measures)
+    borda = (n_runs + 1) / 2 - wins_minus_losses.mean(axis=-1) / 2
+    # Copeland: wins minus losses against other runs, where a win is one by most measures.
     surplus_of_measures = signs.sum(axis=-1)  # (n_samples, n_runs, n_runs)
     copeland = np.sign(surplus_of_measures).sum(axis=2)
     return np.stack([borda, copeland])

@@ -455,10 +455,11 @@ def robustness(
     if judges is not None:
         answers_by_question.append(study.judges(judges))
 
-    # Each question has one answer per pair, or none at all if it cannot be answered.
+    # Each question has a list of one answer per pair; the list is empty if the question cannot be
+    # answered.
     answered = [answers for answers in answers_by_question if answers]
+    # The rows are by pair, then by question: [[a1, b1], [a2, b2]] -> a1, a2, b1, b2.
     rows = []
-    # The rows are by pair, then by question.
     for answers_on_pair in zip(*answered, strict=True):
         rows += [answer.row() for answer in answers_on_pair]
     columns = ["a", "b", "question", "verdict", "evidence", *NUMBERS]

@@ -375,21 +375,25 @@ class _AspectValues(NamedTuple):
 
 
 def _read_aspects(frame: pd.DataFrame, mean: AspectMean, measures: Any) -> _AspectValues:
-    """Return the values of the measures of the aspects.
+    """Return the values of the measures of the aspects, higher is better.
 
-    If `measures` is None, these are the measures of the frame that are `On` an aspect.
+    If `measures` is None, these are the measures of the frame that are `On` an aspect. Otherwise
+    each of `measures` is that of an aspect, or criterion, with the name of the measure.
     """
-    by_label: dict[str, Any] = {}
+    # What a mapping of measures says about their labels; else the frame has a record of them.
+    measure_of_label: dict[str, Any] = {}
     if measures is None:
         label_of_aspect = find_labels_of_aspects(mean, measures_by_label(frame))
         aspects = list(label_of_aspect)
-        rows = rows_of_measures(frame, list(label_of_aspect.values()))
+        labels_of_aspects = list(label_of_aspect.values())
+        rows = rows_of_measures(frame, labels_of_aspects)
     else:
-        rows, by_label = select_measures(frame, measures)
+        rows, measure_of_label = select_measures(frame, measures)
         aspects = list(map(str, rows["measure"].unique()))
         mean.check_criteria(aspects)
     values, names, qids, labels = matrix(rows)
-    signs = directions(rows, values, labels, by_label, "weightings")
+    # −1 for measures of which lower is better.
+    signs = directions(rows, values, labels, measure_of_label, "weightings")
     return _AspectValues(values * signs, names, qids, aspects)
 
 
@@ -420,14 +424,19 @@ def compare_weightings(
         The correction for multiple testing.
     """
     differences = _differences(weighted, pairs)
+    # Values under sampled weightings are only needed if the mean is not linear in its weights.
     if weighted.sampled is None:
         dependence = _linear_dependence(weighted, differences, pairs, clusters, correction)
     else:
         dependence = _sampled_dependence(weighted, differences, pairs, clusters, correction)
-    fraction = weighted.positive_fraction(differences.basis, differences.largest)
+    largest = differences.largest
+    fraction = weighted.fraction_of_weightings(differences.basis, largest)
+    fraction_lower = weighted.fraction_of_weightings(-differences.basis, largest)
     low, high = _intervals(weighted, pairs, clusters, fraction, n_resamples, seed)
     p = t_test_levels(weighted.declared, pairs, corrector("t", correction), clusters)
+    # What one aspect gains, others lose: half of the changes is moved.
     changes = np.abs(dependence.nearest - weighted.weights)  # (n_pairs, n_aspects)
+    moved_weight = changes.sum(axis=1) / 2
     columns: dict[str, Any] = {
         "n_topics": weighted.basis.shape[1],
         "difference": differences.declared,
@@ -435,10 +444,9 @@ def compare_weightings(
         "fraction": fraction,
         "low": low,
         "high": high,
-        "fraction_lower": weighted.positive_fraction(-differences.basis, differences.largest),
+        "fraction_lower": fraction_lower,
         "fraction_significant": dependence.significant_fraction,
-        # What one aspect gains, others lose: half of the changes is moved.
-        "distance": changes.sum(axis=1) / 2,
+        "distance": moved_weight,
         "reversal": [_reversal_in_words(weights, weighted) for weights in dependence.nearest],
     }
     if weighted.values is not None:
@@ -526,19 +534,29 @@ def _sampled_dependence(
     clusters: Clusters,
     correction: str | None,
 ) -> _Dependence:
-    """Return how differences depend on the weights, from values under sampled weightings."""
+    """Return how differences depend on the weights, from values under sampled weightings.
+
+    Covariances and the weights that reverse the order are only known of linear measures: NaN.
+    """
     assert weighted.sampled is not None
     assert weighted.at_corners is not None
-    n_aspects = len(weighted.aspects)
+    # All arrays are pairs × sampled weightings.
     p = t_test_levels(weighted.sampled, pairs, corrector("t", correction), clusters)
-    has_declared_sign = np.sign(differences.basis) == np.sign(differences.declared)[:, None]
+    sampled_signs = np.sign(differences.basis)
+    declared_signs = np.sign(differences.declared)[:, None]
+    has_declared_sign = sampled_signs == declared_signs
     is_kept = (p < ALPHA) & has_declared_sign
-    differences_at_sampled_corners = mean_differences(weighted.at_corners, pairs)
-    unknown = np.full((len(pairs), n_aspects), np.nan)
+
+    # A difference is most likely to change its sign where one aspect has most of the weight.
+    differences_at_corners = mean_differences(weighted.at_corners, pairs)
+    extremes = np.hstack([differences.basis, differences_at_corners])
+    n_pairs = len(pairs)
+    n_aspects = len(weighted.aspects)
+    unknown = np.full((n_pairs, n_aspects), np.nan)
     return _Dependence(
         significant_fraction=is_kept.mean(axis=1),
-        extremes=np.hstack([differences.basis, differences_at_sampled_corners]),
-        covariances=np.full((len(pairs), n_aspects, n_aspects), np.nan),
+        extremes=extremes,
+        covariances=np.full((n_pairs, n_aspects, n_aspects), np.nan),
         nearest=unknown,
         reverses_at=unknown,
     )
@@ -552,10 +570,14 @@ def _have_both_signs(differences: Floats) -> Bools:
 
 
 def _n_sampled(weighted: WeightedValues) -> int | None:
-    """Return the number of sampled weightings; None if the fractions are exact."""
+    """Return the number of sampled weightings; None if the fractions are exact.
+
+    Those of a measure that is linear in its weights are, and need no samples.
+    """
     if weighted.sampled is None:
         return None
-    return int(weighted.sampled.shape[2])
+    _, _, n_weightings = weighted.sampled.shape
+    return int(n_weightings)
 
 
 def _aspects_frame(
@@ -586,9 +608,11 @@ def _intervals(
 
     `fraction` is that of the weightings under which the first run is better.
     """
+    # Their means determine the fraction: columns are aspects, or sampled weightings.
     values = weighted.basis  # (n_runs, n_topics, n_columns)
     rng = np.random.default_rng(seed)
     topic_weights = resample_weights(clusters, n_resamples, rng)  # (n_topics, n_resamples)
+    # Sum over the topics: (n_runs, n_resamples, n_columns).
     means = np.einsum("stk,tr->srk", values, topic_weights, optimize=True)
     low = np.empty(len(pairs))
     high = np.empty(len(pairs))
@@ -598,11 +622,12 @@ def _intervals(
         first = pairs.first[part]
         second = pairs.second[part]
         largest = largest_of_pairs(values, first, second)  # (n_pairs, n_columns)
-        raw_differences = means[first] - means[second]
+        raw_differences = means[first] - means[second]  # (n_pairs, n_resamples, n_columns)
         differences = remove_rounding_errors(raw_differences, largest[:, None])
-        largest_of_pair = largest.max(axis=1)[:, None]
-        fractions = weighted.positive_fraction(differences, largest_of_pair)  # pairs × resamples
-        low[part], high[part] = percentile_interval(fractions.T, CI, fraction[part])
+        largest_of_pair = largest.max(axis=1)
+        fractions = weighted.fraction_of_weightings(differences, largest_of_pair[:, None])
+        resamples_first = fractions.T  # (n_resamples, n_pairs)
+        low[part], high[part] = percentile_interval(resamples_first, CI, fraction[part])
     return low, high
 
 
@@ -622,8 +647,9 @@ def _covariances(values: Floats, pairs: Pairs, clusters: Clusters) -> Floats:
     """
     differences = topic_differences(values, pairs)  # (n_pairs, n_topics, n_aspects)
     topics_last = differences.swapaxes(1, 2)
-    largest = largest_of_pairs(values, pairs.first, pairs.second)
-    return mean_covariances(topics_last, clusters, largest)
+    # Relative to the values, it decides which variances are rounding errors.
+    largest_values = largest_of_pairs(values, pairs.first, pairs.second)  # (n_pairs, n_aspects)
+    return mean_covariances(topics_last, clusters, largest_values)
 
 
 def _unanimous_improvements(values: Floats, pairs: Pairs) -> dict[str, Any]:
@@ -653,10 +679,13 @@ def _significant_fraction(
 ) -> Floats:
     """Return the fraction of weightings with p < ALPHA and the declared sign, one per pair.
 
+    The declared sign is that of the difference under the weights of the measure.
+
     Parameters
     ----------
     differences : _Differences
-        The differences of the pairs; those of `basis` are on the aspects.
+        The differences of the pairs: those of `basis` are on the aspects, `declared` is under the
+        weights of the measure.
     covariances : ndarray of float, shape (n_pairs, n_aspects, n_aspects)
         Their covariances.
     points : ndarray of float, shape (n_points, n_aspects)
@@ -665,24 +694,24 @@ def _significant_fraction(
         As for `compare_weightings`.
     """
     n_pairs = len(pairs)
-    # A pair and its reverse are one test.
-    distinct_pairs, test_of_pair = unordered_pairs(pairs)
+    # A pair and its reverse are one test: `rows_of_tests` has the row of one of them.
+    rows_of_tests, test_of_pair = unordered_pairs(pairs)
     declared_signs = np.sign(differences.declared)[:, None]
     n_kept = np.zeros(n_pairs)
     for part in slices(len(points), n_pairs):
-        weights = points[part]
-        weighted_sums = remove_rounding_errors(
-            differences.basis @ weights.T, differences.largest[:, None]
-        )  # (n_pairs, n_weightings)
-        is_significant = significant_at(
-            weights,
-            weighted_sums[distinct_pairs],
-            covariances[distinct_pairs],
+        weightings = points[part]
+        raw_sums = differences.basis @ weightings.T  # (n_pairs, n_weightings)
+        weighted_sums = remove_rounding_errors(raw_sums, differences.largest[:, None])
+        is_significant_test = significant_at(
+            weightings,
+            weighted_sums[rows_of_tests],
+            covariances[rows_of_tests],
             clusters.freedom,
             correction,
         )
+        is_significant = is_significant_test[test_of_pair]
         has_declared_sign = np.sign(weighted_sums) == declared_signs
-        is_kept = is_significant[test_of_pair] & has_declared_sign
+        is_kept = is_significant & has_declared_sign
         n_kept += is_kept.sum(axis=1)
     return n_kept / len(points)
 
@@ -711,15 +740,19 @@ def significant_at(
 
     n_pairs = len(differences)
     n_points = len(points)
-    # The variance of Σ_a w_a d_a is Σ_ab w_a w_b cov(d_a, d_b).
-    products_of_weights = (points[:, :, None] * points[:, None]).reshape(n_points, -1)
-    variances = covariances.reshape(n_pairs, -1) @ products_of_weights.T
-    error = np.sqrt(np.maximum(variances, 0.0))
+    # The variance of Σ_a w_a d_a is Σ_ab w_a w_b cov(d_a, d_b). With the pairs (a, b) of aspects as
+    # one axis, the sum over them is a matrix product: pairs × (a, b) times (a, b) × weightings.
+    products_of_weights = points[:, :, None] * points[:, None]
+    flat_products = products_of_weights.reshape(n_points, -1)
+    flat_covariances = covariances.reshape(n_pairs, -1)
+    variances = flat_covariances @ flat_products.T
+    error = np.sqrt(np.maximum(variances, 0.0))  # rounding may make variances negative
     # A difference of 0 is not significant, even if its error is 0, too.
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(differences == 0, 0.0, np.abs(differences) / error)
     if correction is None:
-        return np.asarray(statistic > student.isf(ALPHA / 2, freedom))
+        critical = student.isf(ALPHA / 2, freedom)  # two-sided
+        return np.asarray(statistic > critical)
     return _rejected_by_holm(statistic, freedom)
 
 
@@ -741,14 +774,18 @@ def _rejected_by_holm(statistic: Floats, freedom: float) -> Bools:
     n_pairs, n_points = statistic.shape
     decreasing = -np.sort(-statistic, axis=0)
     n_left = np.arange(n_pairs, 0, -1)
-    critical = student.isf(ALPHA / (2 * n_left), freedom)[:, None]
-    # The first pair that is not rejected ends the sequence.
-    is_rejected = np.logical_and.accumulate(decreasing > critical, axis=0)
+    critical = student.isf(ALPHA / (2 * n_left), freedom)  # two-sided
+    is_above = decreasing > critical[:, None]
+    # The first pair that is not above ends the sequence: [1, 1, 0, 1] -> [1, 1, 0, 0].
+    is_rejected = np.logical_and.accumulate(is_above, axis=0)
     n_rejected = is_rejected.sum(axis=0)  # (n_points,)
+
+    # In the order of the pairs: those are rejected whose statistic is not below the last rejected.
+    # Without any, position 0 stands in, and the mask excludes all.
     has_rejected = n_rejected > 0
-    last_rejected = np.maximum(n_rejected, 1) - 1  # 0 if none is, which `has_rejected` excludes
-    lowest_rejected_statistic = decreasing[last_rejected, np.arange(n_points)]
-    return np.asarray((statistic >= lowest_rejected_statistic) & has_rejected)
+    last_position = np.maximum(n_rejected - 1, 0)
+    last_rejected = decreasing[last_position, np.arange(n_points)]
+    return np.asarray((statistic >= last_rejected) & has_rejected)
 
 
 def _reversal_in_words(weights: Floats, weighted: WeightedValues) -> str:

@@ -10,7 +10,7 @@ from ir_measures import Measure
 
 from .._typing import Floats, Ints
 from .._validation import choice
-from ..collection.columns import QUERY_COLUMNS, id_column
+from ..collection.columns import id_column
 from ..collection.other_libraries import as_pandas
 from ..errors import MultiAspectError, choices
 from ..integration.parsing import read_record
@@ -199,17 +199,19 @@ def _values_by_topic(
 ) -> pd.DataFrame:
     """Return a frame with a column ``topic``, the columns of `keys` and those of `values`.
 
-    `values` must be finite, and there may be only one row per topic and `keys`. Errors name the
-    frame by `name`, and by `source` the function that returns it.
+    `values` must be finite numbers. Errors name the frame by `name`, and by `source` the function
+    that returns it.
     """
     columns = keys + values
     frame = style.with_columns(data, columns, name, source)
-    # In another order than for qrels, so that errors do not suggest the remedies for qrels.
-    query_columns = QUERY_COLUMNS[::-1]
+    # `id_column` recognises qrels by the order ("qid", "query_id"): an error would say what to do
+    # with qrels.
+    query_columns = ("query_id", "qid")
     qids = id_column(frame, query_columns, name)
     result = frame[columns].assign(topic=identifiers(qids, name))
     for column in values:
         result[column] = _finite_numbers(result, column, name)
+    # Each topic has one row, or one per value of `keys`, such as the strategy.
     unique_columns = ["topic", *keys]
     duplicates = result[result.duplicated(unique_columns)]
     if len(duplicates):
@@ -301,12 +303,16 @@ def _write_topics(ax: Axes, positions: Ints, topics: list[str]) -> None:
 
 
 def _label_of_topics(n_topics: int, has_names: bool, is_sorted_by_bound: bool) -> str:
-    """Return the label of the axis of topics: their number if they have no names, and their order."""
-    noun = "topic"
-    if not has_names:
+    """Return the label of the axis of topics, with their order.
+
+    If the axis does not show the names of topics, the label has their number.
+    """
+    if has_names:
+        noun = "topic"
+    else:
         noun = f"{n_topics} topics"
     if is_sorted_by_bound:
         return f"{noun}, highest bound first"
-    if has_names:
+    if has_names:  # which show that they are sorted
         return noun
     return f"{noun}, by name"

@@ -131,7 +131,8 @@ class _Option(NamedTuple):
 def _options(result: Multiverse, distinct_variants: pd.Series[str]) -> list[_Option]:
     """Return the options of all choices, and which distinct variants have them.
 
-    A distinct variant also has the options of all variants that equal it.
+    A distinct variant also has the options of all variants that equal it. `result.options` has one
+    row per variant and one column per choice.
     """
     # The distinct variant by which each variant is drawn: itself, or the one that it equals.
     variants = result.options.index
@@ -144,9 +145,9 @@ def _options(result: Multiverse, distinct_variants: pd.Series[str]) -> list[_Opt
             if is_first:
                 label = f"{choice}: {option}"
             has_option = option_of_variant == option
-            # One of the variants that are drawn as one has it.
-            drawn_has_option = has_option.groupby(drawn_by).any()
-            in_drawn_order = drawn_has_option.loc[distinct_variants]
+            # Does one of the variants that are drawn as one have the option?
+            is_drawn_with_option = has_option.groupby(drawn_by).any()
+            in_drawn_order = is_drawn_with_option.loc[distinct_variants]
             rows.append(_Option(label, is_first, in_drawn_order.to_numpy(np.bool_)))
     return rows
 
@@ -197,20 +198,25 @@ def _draw_intervals(
 
 
 def _draw_options(strip: Axes, options: list[_Option], text_size: float, width: float) -> None:
-    """Draw one row per option, with a bar for each variant that has it, and lines between choices."""
+    """Draw one row per option, with a bar for each variant that has it.
+
+    Lines separate the options of different choices. `width` is that of the bars, in points.
+    """
     n_options = len(options)
     has_option = np.column_stack([option.has_option for option in options])  # variants × options
     n_variants = len(has_option)
-    position, row = np.nonzero(has_option)  # of the bars
-    bottom = row - 0.35
-    top = row + 0.35
-    strip.vlines(position, bottom, top, color=style.ink(), lw=width)
+    position_of_bar, row_of_bar = np.nonzero(has_option)
+    # Bars fill 70 % of the height of their row, which is 1.
+    bottom = row_of_bar - 0.35
+    top = row_of_bar + 0.35
+    strip.vlines(position_of_bar, bottom, top, color=style.ink(), lw=width)
     # Variants and rows are centred at whole numbers, so that their borders are at halves.
     left = -0.5
     right = n_variants - 0.5
     first_rows = np.flatnonzero([option.is_first_of_choice for option in options])
     borders = first_rows[1:] - 0.5  # none above the first choice
     strip.hlines(borders, left, right, color=style.GREY, lw=0.4)
+    # The larger the figure, the larger the text, and the longer names may be: 20 to 24 characters.
     max_characters = round(2 * text_size) + 8
     texts = style.distinct_texts([option.label for option in options], max_characters)
     strip.set_yticks(range(n_options), texts, fontsize=text_size)

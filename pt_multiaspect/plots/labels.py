@@ -169,20 +169,24 @@ class _Label:
         return chosen
 
     def costs_beside(self, others: list[_Label]) -> Floats:
-        """Return the cost of each place of this label if other labels stay at their places."""
+        """Return the cost of each place of this label if other labels stay at their places.
+
+        It is `self.costs`, which the markers determine, and what other labels add: the more of them
+        a place or its line hides or crosses, the more.
+        """
         if not others:
             return self.costs
         other_points = np.array([label.point for label in others])
         other_ends = np.array([label.end for label in others])
         other_boxes = np.array([label.box for label in others])
-        # A further axis compares each place of this label with each other label.
+        # With an axis of length 1, each place is compared with each other label: places × others.
         boxes = self.boxes[:, None]  # places × 1 × 4
         ends = self.ends[:, None]  # places × 1 × 2
-        # All results are places × others.
-        is_on_label = _boxes_overlap(boxes, other_boxes)
-        line_hits_label = _segments_hit_boxes(self.point, ends, other_boxes)
+        # The text on another text, the line on another text, and the text on another line.
+        is_on_text = _boxes_overlap(boxes, other_boxes)
+        line_is_on_text = _segments_hit_boxes(self.point, ends, other_boxes)
         is_on_line = _segments_hit_boxes(other_points, other_ends, boxes)
-        is_forbidden = is_on_label | line_hits_label | is_on_line
+        is_forbidden = is_on_text | line_is_on_text | is_on_line
         lines_cross = _segments_cross(self.point, ends, other_points, other_ends)
         costs = _FORBIDDEN * is_forbidden + _ON_LINE * lines_cross
         result: Floats = self.costs + costs.sum(axis=1)
@@ -240,13 +244,17 @@ def _text_extent(ax: Axes, text: str) -> Floats:
 def _write_label(ax: Axes, label: _Label, text: str, point: Floats, colour: str) -> None:
     """Write a label at its place, with the line to its point.
 
-    `point` is in the units of the axes, the places of the label are in points (1/72 inch).
+    `point` is in the units of the axes. `label` is in points (1/72 inch): `label.point`, the box of
+    the text, and the end of the line.
     """
     lower_left = label.box[:2]
     upper_right = label.box[2:]
     centre = (lower_left + upper_right) / 2
-    # The line ends at this position of the box: (0, 0) is its lower left, (1, 1) its upper right.
-    end_in_box = (label.end - lower_left) / (upper_right - lower_left)
+    size = upper_right - lower_left
+    centre_from_point = centre - label.point
+    # Where the line ends, as a fraction of the box: (0, 0) is its lower left corner, (1, 1) its upper
+    # right one.
+    end_in_box = (label.end - lower_left) / size
     arrow = {
         "arrowstyle": "-",
         "color": colour,
@@ -258,7 +266,7 @@ def _write_label(ax: Axes, label: _Label, text: str, point: Floats, colour: str)
     ax.annotate(
         text,
         tuple(point),
-        tuple(centre - label.point),
+        tuple(centre_from_point),
         textcoords="offset points",
         fontsize=SMALL,
         color=ink(),
@@ -286,39 +294,68 @@ def _candidate_places(row: int, markers: Floats, size: Floats, frame: Floats) ->
         The left, bottom, right and top of the axes.
     """
     marker = markers[row]
-    # One place per radius and angle around the marker, near ones first. All arrays are by place.
-    radius = np.repeat(_RADII, _N_ANGLES)
-    turn = np.tile(np.arange(_N_ANGLES), len(_RADII))
-    angle = 2 * np.pi * turn / _N_ANGLES
-    direction = np.column_stack([np.cos(angle), np.sin(angle)])
-    ends = marker + radius[:, None] * direction
-    # A box begins at the end of its line (side 1), is centred there (0) or stops there (−1). So its
-    # lower left corner is 0, a half or a whole size before the end.
-    lower_left = ends + (_sides_of_lines(direction) - 1) * size / 2
-    upper_right = lower_left + size
-    boxes = np.hstack([lower_left, upper_right])
+    directions, radii = _directions_and_radii()
+    ends = marker + radii[:, None] * directions
+    boxes = _boxes_at_ends(ends, directions, size)
+    lower_left = boxes[:, :2]
+    upper_right = boxes[:, 2:]
 
+    # A place must not hide a marker, nor reach out of the frame.
     marker_boxes = np.hstack([markers - _MARKER, markers + _MARKER])
     hides_marker = _boxes_overlap(boxes[:, None], marker_boxes).any(axis=1)
     starts_outside = (lower_left < frame[:2]).any(axis=1)  # left of the frame, or below it
     ends_outside = (upper_right > frame[2:]).any(axis=1)  # right of the frame, or above it
     is_forbidden = hides_marker | starts_outside | ends_outside
 
+    # Its line should cross few other markers and be short.
     other_markers = np.delete(marker_boxes, row, axis=0)
     crosses_marker = _segments_hit_boxes(marker, ends[:, None], other_markers)
     n_crossed = crosses_marker.sum(axis=1)
-    costs = _FORBIDDEN * is_forbidden + _ON_POINT * n_crossed + _PER_POINT * radius
+    costs = _FORBIDDEN * is_forbidden + _ON_POINT * n_crossed + _PER_POINT * radii
     return _Label(marker, ends, boxes, costs)
+
+
+def _directions_and_radii() -> tuple[Floats, Floats]:
+    """Return one place around a marker per radius and angle, near ones first.
+
+    Returns
+    -------
+    directions : array, places × 2
+        Vectors of length 1 from the marker.
+    radii : array
+        The distance of each place, in points.
+    """
+    radii = np.repeat(_RADII, _N_ANGLES)
+    turns = np.tile(np.arange(_N_ANGLES), len(_RADII))
+    angles = 2 * np.pi * turns / _N_ANGLES
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
+    return directions, radii
+
+
+def _boxes_at_ends(ends: Floats, directions: Floats, size: Floats) -> Floats:
+    """Return the left, bottom, right and top of the label at each place, places × 4.
+
+    `ends` are those of the lines from the marker, in these directions, and `size` is the width and
+    the height of the label.
+    """
+    # A box begins at the end of its line (side 1), is centred there (0) or stops there (−1): from
+    # its lower left corner to the end, there are 0, a half or a whole size.
+    sides = _sides_of_lines(directions)
+    lower_left = ends + (sides - 1) * size / 2
+    upper_right = lower_left + size
+    return np.hstack([lower_left, upper_right])
 
 
 def _sides_of_lines(direction: Floats) -> Floats:
     """Return on which side of the end of its line each box is, places × (across, up).
 
-    −1 is left or below, 0 is centred, and 1 is right or above.
+    −1 is left or below, 0 is centred, and 1 is right or above. `direction` has the vector of each
+    line, of length 1.
     """
     side = np.sign(direction)
-    # Steep lines end at the middle of the lower or upper edge, others at that of the left or right.
-    is_steep = np.abs(direction[:, 0]) <= 0.35
+    # Lines of up to 20° from the vertical end at the middle of the lower or upper edge, so that the
+    # box is centred across; others end at that of the left or right edge: it is centred upwards.
+    is_steep = np.abs(direction[:, 0]) <= 0.35  # the sine of the angle
     side[is_steep, 0] = 0
     side[~is_steep, 1] = 0
     return side
@@ -349,7 +386,7 @@ def _move_to_best_place(label: _Label, others: list[_Label]) -> None:
 
 
 def _drop_hiding_labels(labels: list[_Label]) -> list[_Label]:
-    """Return labels without those that hide something at their places; the last are dropped first."""
+    """Return the labels without those that hide something; the last ones are dropped first."""
     remaining = labels
     for label in reversed(labels):
         others = _others(remaining, label)
@@ -383,14 +420,16 @@ def _segments_hit_boxes(starts: Floats, ends: Floats, boxes: Floats) -> Bools:
     The last axis of `starts` and `ends` has x and y, that of `boxes` has left, bottom, right and
     top; the others are broadcast.
     """
-    # The points of a segment are start + time · step, for times from 0 to 1.
+    # A point moves from start to end: at the time t, from 0 to 1, it is at start + t · step. It is
+    # between left and right from one time to another, and likewise between bottom and top.
     step = ends - starts
     step = np.where(step == 0, 1e-9, step)  # no division by zero
     time_at_lower_left = (boxes[..., :2] - starts) / step
     time_at_upper_right = (boxes[..., 2:] - starts) / step
-    entry = np.minimum(time_at_lower_left, time_at_upper_right)  # of the range of x, and of y
+    # It moves from left to right or from right to left, so that either time may be the first.
+    entry = np.minimum(time_at_lower_left, time_at_upper_right)  # … × (x, y)
     exit_ = np.maximum(time_at_lower_left, time_at_upper_right)
-    # A point is in the box when it has entered both ranges and left neither.
+    # It is in the box from the later entry to the earlier exit.
     first_time_inside = np.maximum(entry.max(axis=-1), 0)
     last_time_inside = np.minimum(exit_.min(axis=-1), 1)
     result: Bools = first_time_inside < last_time_inside

@@ -218,14 +218,18 @@ def _write_correlations(ax: Axes, matrix: _Correlations, colours: npt.NDArray[An
 
 
 def _cell_font_size(ax: Axes, matrix: _Correlations) -> float:
-    """Return the font size, 6 to 10 points, at which texts are not wider than cells."""
+    """Return the font size at which correlations, and their intervals, fit into cells.
+
+    It is at most 10 points, and at least 6, also if cells are narrower than texts of this size.
+    """
     side = min(ax.get_window_extent().size)
     cell_width = side * 72 / ax.figure.dpi / len(matrix.names)
     # Relative to the font size, the five characters of −0.50 are 3.3 wide, an interval 6.5.
     if not matrix.intervals:
         return float(np.clip(cell_width / 3.3, 6, 10))
-    font_size = float(np.clip(cell_width / 6.5, 6, 10))
-    return max(6, 0.85 * font_size)
+    widest_size = float(np.clip(cell_width / 6.5, 6, 10))
+    # Space on both sides keeps the intervals of neighbours apart.
+    return max(6, 0.85 * widest_size)
 
 
 def _correlation_text(value: float, interval: tuple[float, float] | None) -> str:
@@ -311,16 +315,19 @@ def asl_curves(
     ['AP (66.7 %)', 'α = 0.05']
     """
     style.check_result(power, DiscriminativePower, "discriminative_power", title="power: ")
-    n_drawn = None
+    n_drawn = None  # all
     if n_pairs is not None:
-        n_drawn = count("n_pairs")(n_pairs)
+        check_n_pairs = count("n_pairs")
+        n_drawn = check_n_pairs(n_pairs)
     highest = 1.0
     if top is not None:
-        highest = proportion("top")(top)
-    levels: dict[Any, Floats] = {}
+        check_top = proportion("top")
+        highest = check_top(top)
+    all_levels: dict[Any, Floats] = {}
     for measure, rows in power.curve().groupby("measure"):
-        levels[measure] = rows["asl"].to_numpy(float)
+        all_levels[measure] = rows["asl"].to_numpy(float)
     measures = power.table["measure"].tolist()
+    drawn_levels = [all_levels[measure][:n_drawn] for measure in measures]
 
     has_legend_beside = len(measures) >= MOST_INSIDE
     width = 7.2
@@ -328,26 +335,31 @@ def asl_curves(
         width = 10.0
     ax = style.axes_or_new(ax, width, 4.4)
     labels = _labels_with_power(power)
-    drawn = [levels[measure][:n_drawn] for measure in measures]
-    for index, levels_of_measure in enumerate(drawn):
-        _draw_levels(ax, levels_of_measure, labels[index], index, len(measures))
+    for index, levels in enumerate(drawn_levels):
+        _draw_levels(ax, levels, labels[index], index, len(measures))
     threshold = f"α = {power.alpha:g}"
     if power.correction:
         threshold += f" (levels before {power.correction})"
     ax.axhline(power.alpha, color=style.ink(), lw=1, ls=(0, (6, 3)), label=threshold)
 
-    longest = max(map(len, drawn), default=0)
+    longest = max(map(len, drawn_levels), default=0)
     ax.set_xlim(1 - 0.01 * longest, 1.01 * longest)
-    ax.set_yscale("log", nonpositive="clip")
-    all_levels = np.concatenate(list(levels.values()))
-    ax.set_ylim(_lowest_level(all_levels, power.alpha, highest), highest)
-    ax.yaxis.set_major_formatter("{x:g}")
-    ax.yaxis.set_minor_formatter("")
+    # The limits include levels of pairs that are not drawn.
+    lowest = _lowest_level(np.concatenate(list(all_levels.values())), power.alpha, highest)
+    _scale_levels(ax, lowest, highest)
     ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("pairs of systems, by descending level")
     ax.set_ylabel(f"achieved significance level ({power.test})")
     add_legend(ax, has_legend_beside, title="measure (pairs discriminated)")
     return ax
+
+
+def _scale_levels(ax: Axes, lowest: float, highest: float) -> None:
+    """Make the axis of significance levels logarithmic, with numbers such as 0.01, not 10⁻²."""
+    ax.set_yscale("log", nonpositive="clip")
+    ax.set_ylim(lowest, highest)
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter("")
 
 
 def _labels_with_power(power: DiscriminativePower) -> list[str]:

@@ -76,7 +76,8 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     >>> [round(float(bar.get_height()), 3) for bar in ax.patches]
     [0.469, 0.444]
     """
-    max_ranks = count("cutoff")(cutoff)
+    check_cutoff = count("cutoff")
+    max_ranks = check_cutoff(cutoff)
     if not isinstance(explained, Explanation):
         raise MultiAspectError(
             "expected an Explanation, as from measure.explain(run, qrels, qid), got a "
@@ -84,24 +85,22 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
         )
     ranks = _ranks_to_draw(explained, max_ranks)
     n_ranks = len(ranks)
+    # The rows of cells below the bars: the labels on each aspect, then what is derived from them.
     aspects = list(explained.labels)
     details = [name for name in explained.details if name in _DETAILS]
     rows = aspects + details
-
     width = float(np.clip(3.2 + 0.4 * n_ranks, 5, 15))
     ax = style.axes_or_new(ax, width, 2.4 + 0.4 * len(rows), grid="y")
     strip = style.add_axes_below(ax, _ROW * len(rows))
-    positions = explained.grade_positions.iloc[:n_ranks].to_numpy(dtype=np.float64)
-    shades = list(positions.T)  # one array per aspect
-    for detail in details:
-        shades.append(_detail_shades(explained, detail, n_ranks))
-    texts = ranks[rows].to_numpy(dtype=np.float64).T
-    _draw_cells(strip, texts, np.stack(shades))
+    values = ranks[rows].to_numpy(dtype=np.float64).T  # rows × ranks, as text in the cells
+    shades = _shades(explained, details, n_ranks)
+    _draw_cells(strip, values, shades)
     _draw_contributions(ax, explained, n_ranks)
     ax.set_title(_title_of_explanation(explained), loc="left", fontsize="medium")
 
     handles, _ = ax.get_legend_handles_labels()
-    if np.isnan(positions).any():
+    has_unjudged = np.isnan(shades[: len(aspects)]).any()
+    if has_unjudged:
         handles.append(unit_square("unjudged", **_HATCHED))
     if handles:
         ax.legend(handles=handles, loc="upper right", frameon=False, fontsize=style.SMALL)
@@ -110,6 +109,19 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     _write_ranks(strip, ranks["docno"].tolist())
     ax.tick_params(axis="x", which="both", length=0, labelbottom=False)
     return ax
+
+
+def _shades(explained: Explanation, details: list[str], n_ranks: int) -> Floats:
+    """Return the shades of the cells, from 0 of dark to 1 of light ones, rows × ranks.
+
+    There is one row per aspect, with the position of each label on its scale (NaN for unjudged
+    documents), and one per detail.
+    """
+    first_positions = explained.grade_positions.iloc[:n_ranks]  # ranks × aspects
+    shades = list(first_positions.to_numpy(dtype=np.float64).T)
+    for detail in details:
+        shades.append(_detail_shades(explained, detail, n_ranks))
+    return np.stack(shades)
 
 
 def _ranks_to_draw(explained: Explanation, max_ranks: int) -> pd.DataFrame:
@@ -334,7 +346,7 @@ def crp_over_ranks(
 def _read_curves(
     curves: Mapping[str, pd.DataFrame], qid: str | None
 ) -> tuple[str | None, list[pd.DataFrame]]:
-    """Return the topic and the curve of each run on it; by default, the only topic of the curves."""
+    """Return the topic, by default the only one of the curves, and the curve of each run on it."""
     columns = ["qid", "rank", "crp", "worst", "recall_base", "turn_around"]
     topic = None
     if qid is not None:

@@ -181,16 +181,16 @@ def format_fixed(value: float) -> str:
 def line_style(index: int) -> dict[str, Any]:
     """Return colour, line style and marker of a category.
 
-    The combinations repeat after 28 categories.
+    Every seventh category has the same colour and line style, but another marker. The combinations
+    repeat after 49 categories.
     """
-    colour = _COLOURS[index % len(_COLOURS)]
+    n_rounds, position = divmod(index, len(_COLOURS))
+    colour = _COLOURS[position]
     if colour == "":  # the colour of texts, which depends on the style
         colour = ink()
-    # When all colours are used, they begin again with other line styles and markers.
-    n_rounds = index // len(_COLOURS)
-    shifted = index + n_rounds
-    line = _LINES[shifted % len(_LINES)]
-    marker = _MARKERS[shifted % len(_MARKERS)]
+    line = _LINES[position % len(_LINES)]
+    # Each round begins with the next marker.
+    marker = _MARKERS[(position + n_rounds) % len(_MARKERS)]
     return {"color": colour, "linestyle": line, "marker": marker}
 
 
@@ -218,10 +218,12 @@ def paper() -> str:
 def text_colour(colour: Sequence[float] | npt.NDArray[Any]) -> str:
     """Return black or white, whichever has more contrast with a colour.
 
-    Contrast is that of the relative luminance of WCAG.
+    The contrast of two colours is (L₁ + 0.05) / (L₂ + 0.05), where L is the relative luminance of
+    WCAG, from 0 of black to 1 of white, and L₁ the larger one.
     """
     red, green, blue = map(_linear, colour[:3])
     luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    # At this luminance, both have the same contrast: 1.05 / (L + 0.05) = (L + 0.05) / 0.05.
     if luminance < 0.179:
         return "white"
     return "black"
@@ -257,22 +259,31 @@ def with_literal_texts(draw: Callable[P, Axes]) -> Callable[P, Axes]:
     def draw_literally(*args: P.args, **options: P.kwargs) -> Axes:
         """Draw with literal texts."""
         pyplot = import_pyplot()
-        figure = getattr(options.get("ax"), "figure", None)
+        # A figure that exists may have formulas. The function checks `ax` later: it may be no axes.
+        ax = options.get("ax")
+        figure = getattr(ax, "figure", None)
         formulas: dict[Any, str] = {}
         if figure is not None:
-            formulas = _protect_formulas(figure)
+            formulas = _parse_only_formulas(figure)
+        # For new texts, while they are drawn.
         with pyplot.rc_context({"text.parse_math": False}):
-            ax = draw(*args, **options)
-        _make_literal(ax.figure, formulas)
-        return ax
+            result = draw(*args, **options)
+        # For all texts, when they are drawn again.
+        _keep_literal(result.figure, formulas)
+        return result
 
     return draw_literally
 
 
-def _protect_formulas(figure: Any) -> dict[Any, str]:
-    """Return the texts of a figure that are formulas, and their contents.
+def _parse_only_formulas(figure: Any) -> dict[Any, str]:
+    """Let the texts of a figure show ``$`` as it is, except those that have a formula now.
 
-    No other text parses ``$`` afterwards, as names may be set in texts that exist.
+    The others are titles and labels that may get names with ``$``.
+
+    Returns
+    -------
+    dict
+        The texts with a formula, and their contents.
     """
     from matplotlib.text import Text
 
@@ -286,19 +297,21 @@ def _protect_formulas(figure: Any) -> dict[Any, str]:
     return formulas
 
 
-def _make_literal(figure: Any, formulas: dict[Any, str]) -> None:
-    """Let all texts of a figure show ``$`` as it is, except the unchanged formulas.
+def _keep_literal(figure: Any, formulas: dict[Any, str]) -> None:
+    """Let the drawn texts of a figure show ``$`` as it is, when users draw it again.
 
-    Texts without ``$`` parse it later, when users may set formulas.
+    `formulas` are texts that had formulas before, with their contents then: those that still have
+    them are left. Texts without ``$`` may get formulas from users later.
     """
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):
         content = text.get_text()
         is_unchanged_formula = formulas.get(text) == content
-        if not is_unchanged_formula:
-            has_dollar = "$" in content
-            text.set_parse_math(not has_dollar)
+        if is_unchanged_formula:
+            continue
+        is_name_with_dollar = "$" in content
+        text.set_parse_math(not is_name_with_dollar)
 
 
 def axes_or_new(
@@ -386,11 +399,14 @@ def points_of(ax: Axes) -> tuple[float, float]:
 
 
 def text_size(ax: Axes, n_rows: int = 1) -> float:
-    """Return the font size, 6 to 8 points, of labels of axes with so many rows."""
+    """Return the font size of labels of axes with so many rows, from 6 to `SMALL` (8) points."""
     width, height = points_of(ax)
+    # About 64 characters side by side, as they are half as wide as the font size.
     size_for_width = width / 32
+    # A row is a fourth higher than its text.
     size_for_rows = 0.8 * height / n_rows
-    return float(np.clip(min(size_for_width, size_for_rows), 6, SMALL))
+    size = min(size_for_width, size_for_rows)
+    return float(np.clip(size, 6, SMALL))
 
 
 def add_colour_bar(

@@ -131,7 +131,7 @@ def values(
     if ci is None:
         ends = _no_interval_ends(means, labels)
     elif baselines and len(means) > 1:
-        ends = _ends_of_differences(perquery, means, labels, baselines, ci, cluster)
+        ends = _ends_of_differences(perquery, means, labels, baselines[0], ci, cluster)
     else:
         ends = _ends_of_means(means, labels, ci)
 
@@ -175,7 +175,7 @@ def _ends_of_differences(
     perquery: pd.DataFrame,
     means: pd.DataFrame,
     labels: Sequence[str],
-    baselines: Sequence[str],
+    baseline: str,
     ci: float,
     cluster: ClusterSpec,
 ) -> dict[str, Floats]:
@@ -184,16 +184,16 @@ def _ends_of_differences(
     They are moved from 0 to the mean of the baseline, so that they can be drawn around the means.
     Measures that are not averaged over topics, such as NumRet, have none: their ends are NaN.
     """
-    tests = compare_with_baseline(perquery, baselines, alpha=1 - ci, cluster=cluster)
+    tests = compare_with_baseline(perquery, baseline, alpha=1 - ci, cluster=cluster)
     measure_of_label = measures_by_label(perquery)
     ends = _no_interval_ends(means, labels)
     for label in labels:
         if not aggregate_is_mean(measure_of_label[label]):
             continue
         tests_of_measure = tests[tests["measure"] == label].set_index("name")
-        # The baseline, which is not compared with itself, has no interval.
+        # In the order of the means. The baseline, which is not compared with itself, gets NaN.
         differences = tests_of_measure[["low", "high"]].reindex(means.index)
-        mean_of_baseline = means.loc[baselines[0], label]
+        mean_of_baseline = means.loc[baseline, label]
         moved = differences + mean_of_baseline
         ends[label] = moved.to_numpy(np.float64)
     return ends
@@ -420,25 +420,29 @@ def _read_systems(
     y: Measure | str,
     measures: Mapping[str, Measure | str] | None,
 ) -> _Systems:
-    """Return the means of the systems under two measures of a long frame."""
+    """Return the means of the systems under two measures of a long frame, and their directions."""
     x_label, y_label = find_labels(perquery, [x, y])
-    by_label: dict[str, Any] = {}
+    # What labels refer to, which tells whether lower is better: `x` or `y`, if it is a measure and
+    # no label; or what `measures` says. For others, the frame has a record.
+    measure_of_label: dict[str, Any] = {}
     if not isinstance(x, str):
-        by_label[x_label] = x
+        measure_of_label[x_label] = x
     if not isinstance(y, str):
-        by_label[y_label] = y
+        measure_of_label[y_label] = y
     if measures is not None:
-        _, given_by_label = select_measures(perquery, measures)
-        by_label.update(given_by_label)
+        _, said_by_measures = select_measures(perquery, measures)
+        measure_of_label.update(said_by_measures)
     perquery = rows_of_measures(perquery, [x_label, y_label])
     if x_label == y_label:
         raise MultiAspectError(f"expected two different measures as x and y, got {x_label} twice")
     values, names, qids, labels = matrix(perquery)
     x_column = labels.index(x_label)
     y_column = labels.index(y_label)
-    values = values[:, :, [x_column, y_column]]  # systems × topics × (x, y)
-    signs = directions(perquery, values, [x_label, y_label], by_label, "plots.systems")
-    return _Systems(names, len(qids), (x_label, y_label), values.mean(axis=1), signs)
+    values_of_both = values[:, :, [x_column, y_column]]  # systems × topics × (x, y)
+    both_labels = [x_label, y_label]
+    signs = directions(perquery, values_of_both, both_labels, measure_of_label, "plots.systems")
+    means = values_of_both.mean(axis=1)
+    return _Systems(names, len(qids), (x_label, y_label), means, signs)
 
 
 def _rank_moves(systems: _Systems) -> Floats:
@@ -593,7 +597,7 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
         raise MultiAspectError(
             f"expected two different metrics of {choices(metrics)}, got x={x!r} and y={y!r}"
         )
-    settings = front.dropna(subset=[x, y])
+    settings = front.dropna(subset=[x, y])  # without failed ones
     on_front = settings["on_front"].to_numpy(dtype=bool)
     points = settings[[x, y]].to_numpy(dtype=np.float64)
     ax = style.axes_or_new(ax, 6.4, 4.8, grid="both")
@@ -601,15 +605,24 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
         _draw_background(ax, points[~on_front], "dominated")
     front_x, front_y = points[on_front].T
     ax.scatter(front_x, front_y, 24, marker="D", color=style.BLUE, zorder=3, label="on the front")
-    # The front of x and y alone, which is smaller than that of more metrics.
-    undominated = np.unique(points[is_on_front(points)], axis=0)
-    line_x, line_y = undominated[::-1].T
-    ax.plot(line_x, line_y, color=style.BLUE, lw=1, ls=":", zorder=2)
+    _draw_front_line(ax, points)
     ax.set_xlabel(style.wrap(str(x)))
     ax.set_ylabel(style.wrap(str(y)))
     ax.margins(0.1)
     add_legend_above(ax)
     names = settings.index.map(str)
-    texts = {row: names[row] for row in np.flatnonzero(on_front).tolist()}
-    annotate(ax, points, texts)
+    name_by_row = {row: names[row] for row in np.flatnonzero(on_front).tolist()}
+    annotate(ax, points, name_by_row)
     return ax
+
+
+def _draw_front_line(ax: Axes, points: Floats) -> None:
+    """Draw a line through the points that no other dominates.
+
+    These may be fewer than those on the front, if that is the front of further metrics, too.
+    """
+    undominated = points[is_on_front(points)]
+    # `unique` sorts by x, so that the line connects neighbours. It begins at the right.
+    left_to_right = np.unique(undominated, axis=0)
+    line_x, line_y = left_to_right[::-1].T
+    ax.plot(line_x, line_y, color=style.BLUE, lw=1, ls=":", zorder=2)

@@ -97,36 +97,27 @@ def weightings(
 
 
 def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
-    """Draw the difference over the weight of the first of two aspects."""
+    """Draw the difference over the weight of the first of two aspects.
+
+    `pair` has a single row, that of ``result.pairs``.
+    """
     first, second = result.weights
+    row = pair.index[0]
     lowest = result.at_least[first]
     highest = 1 - result.at_least[second]
     weight = np.linspace(lowest, highest, _STEPS)
-    on_line = np.column_stack([weight, 1 - weight])
-    of_measure = list(result.weights.values())
-    all_weightings = np.vstack([on_line, of_measure])  # weightings × 2
-    difference, half_width = _difference_and_half_width(result, pair.index[0], all_weightings)
+    on_line = np.column_stack([weight, 1 - weight])  # weightings × aspects
+    difference, half_width = _difference_and_half_width(result, row, on_line)
 
     ax = style.axes_or_new(ax, 7, 4, grid="y")
     size = style.text_size(ax)
     low = difference - half_width
     high = difference + half_width
-    # The last weighting is that of the measure, which is not on the line.
-    ax.fill_between(weight, low[:-1], high[:-1], color=style.BLUE, alpha=0.2, lw=0)
-    ax.plot(weight, difference[:-1], color=style.BLUE, lw=1.5)
+    ax.fill_between(weight, low, high, color=style.BLUE, alpha=0.2, lw=0)
+    ax.plot(weight, difference, color=style.BLUE, lw=1.5)
     ax.axhline(0, color=style.ink(), lw=0.8)
-    ax.errorbar(
-        of_measure[:1],
-        difference[-1:],
-        half_width[-1:],
-        fmt="D",
-        color=style.ink(),
-        ms=4,
-        capsize=2,
-        lw=1,
-        label="weights of the measure",
-    )
-    _mark_crossing(ax, _differences_of_means(result)[pair.index[0]], lowest, highest)
+    _draw_weights_of_measure(ax, result, row)
+    _mark_crossing(ax, _differences_of_means(result)[row], lowest, highest)
     first_text, _ = style.distinct_texts([first, second], 30)
     ax.set_xlabel(f"weight of {first_text}", fontsize=size)
     _, axes_height = style.points_of(ax)
@@ -139,6 +130,25 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
     return ax
 
 
+def _draw_weights_of_measure(ax: Axes, result: Weightings, row: int) -> None:
+    """Draw the difference of a row of ``result.pairs`` under the weights of the measure."""
+    weights = list(result.weights.values())
+    only_weighting = np.array([weights])  # 1 × aspects
+    difference, half_width = _difference_and_half_width(result, row, only_weighting)
+    weight_of_first_aspect = weights[0]
+    ax.errorbar(
+        [weight_of_first_aspect],
+        difference,
+        half_width,
+        fmt="D",
+        color=style.ink(),
+        ms=4,
+        capsize=2,
+        lw=1,
+        label="weights of the measure",
+    )
+
+
 def _difference_and_half_width(
     result: Weightings, row: int, weightings: Floats
 ) -> tuple[Floats, Floats]:
@@ -148,13 +158,14 @@ def _difference_and_half_width(
     """
     from scipy.stats import t as student
 
-    difference = weightings @ _differences_of_means(result)[row]
+    differences_on_aspects = _differences_of_means(result)[row]
+    difference = weightings @ differences_on_aspects
+    # The variance of the weighted sum under each weighting (p): Σ_ab w_a w_b cov(d_a, d_b).
     covariance = result.covariances[row]  # aspects × aspects
-    # The variance of the weighted sum of differences: wᵀ C w. Rounding may make it negative.
     variance = np.einsum("pa,ab,pb->p", weightings, covariance, weightings)
-    error = np.sqrt(np.maximum(variance, 0.0))
-    half_width = error * student.isf((1 - CI) / 2, result._freedom)
-    return difference, half_width
+    error = np.sqrt(np.maximum(variance, 0.0))  # rounding may make variances negative
+    quantile = student.isf((1 - CI) / 2, result._freedom)  # the rest of CI is on both sides
+    return difference, error * quantile
 
 
 def _mark_crossing(ax: Axes, differences: Floats, lowest: float, highest: float) -> None:
@@ -183,20 +194,26 @@ def _mark_crossing(ax: Axes, differences: Floats, lowest: float, highest: float)
 
 
 def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
-    """Draw the triangle of the weightings of three aspects."""
+    """Draw the triangle of the weightings of three aspects.
+
+    `pair` has a single row, that of ``result.pairs``.
+    """
     ax = style.axes_or_new(ax, 5, 4.6)
     ax.set_aspect("equal")
     ax.axis("off")
-    # An equilateral triangle with sides of length 1: aspects × (x, y), the first aspect on top.
-    corners = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
-    weightings = _weightings_of_three(np.array(list(result.at_least.values())))
-    difference = weightings @ _differences_of_means(result)[pair.index[0]]
+    at_least = np.array(list(result.at_least.values()))
+    weightings = _weightings_of_three(at_least)  # weightings × aspects
+    row = pair.index[0]
+    difference = weightings @ _differences_of_means(result)[row]
     is_significant = _significance(result, pair, weightings)
-    # A weighting is at the weighted mean of the corners.
+    # An equilateral triangle with sides of length 1: aspects × (x, y), the first aspect on top. A
+    # weighting is at the weighted mean of its corners.
+    corners = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
     _shade_triangle(ax, weightings @ corners, difference, is_significant)
-    outline = corners[[0, 1, 2, 0]]
-    ax.plot(*outline.T, color=style.ink(), lw=0.8)
-    x, y = np.array(list(result.weights.values())) @ corners
+    outline_x, outline_y = corners[[0, 1, 2, 0]].T  # back to the first corner
+    ax.plot(outline_x, outline_y, color=style.ink(), lw=0.8)
+    weights_of_measure = np.array(list(result.weights.values()))
+    x, y = weights_of_measure @ corners
     ax.plot(x, y, "D", color="black", mec="white", ms=6, label="weights of the measure", ls="none")
 
     size = style.text_size(ax)
@@ -204,14 +221,21 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     _label_corners(ax, corners, aspects, size)
     a, b = _names_of_pairs(pair, 80)[0]
     axes_width, _ = style.points_of(ax)
-    n_characters = int(2 * axes_width / size)
+    n_characters = int(2 * axes_width / size)  # which are about half as wide as the font size
     title = f"The better of {a} and {b} by the weights of {join_names(aspects)}"
     ax.set_title(fill(title, n_characters), fontsize=size, pad=2.5 * size)
+    _add_legend_below_triangle(ax, a, b, size)
+    return ax
+
+
+def _add_legend_below_triangle(ax: Axes, a: str, b: str, size: float) -> None:
+    """Add a legend of the shades, for the two runs, and of the weights of the measure."""
+    _, *lines_without_outline = ax.lines
     handles = [
         unit_square(f"{a} higher", color=_FIRST_HIGHER, lw=0),
         unit_square(f"{b} higher", color=_SECOND_HIGHER, lw=0),
         unit_square(f"p ≥ {ALPHA:g}", facecolor="white", edgecolor=style.GREY, hatch="////"),
-        *ax.lines[1:],  # without the outline
+        *lines_without_outline,
     ]
     ax.legend(
         handles=handles,
@@ -221,7 +245,6 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
         frameon=False,
         ncols=min(2, legend_columns(ax, handles)),
     )
-    return ax
 
 
 def _weightings_of_three(at_least: Floats) -> Floats:
@@ -273,7 +296,8 @@ def _shade_triangle(ax: Axes, points: Floats, difference: Floats, is_significant
 def _significance(result: Weightings, pair: pd.DataFrame, weightings: Floats) -> Bools:
     """Return whether the difference of a pair is significant under each weighting.
 
-    If the result has a correction, the difference is tested in the family of all pairs.
+    `pair` has a single row, that of ``result.pairs``. If the result has a correction, the
+    difference is tested in the family of all pairs.
     """
     family = pair
     if result.correction:
@@ -281,15 +305,16 @@ def _significance(result: Weightings, pair: pd.DataFrame, weightings: Floats) ->
     runs = family[["a", "b"]]
     names = pd.unique(runs.to_numpy().ravel()).tolist()
     pairs = make_pairs(names, runs.itertuples(index=False))
-    # Two baselines are in the family in both orders, but tested once.
-    tested, test_of_pair = unordered_pairs(pairs)
-    rows = family.index[tested]
+    # A pair of two baselines is in the family in both orders, which have one test.
+    positions_of_tests, test_of_pair = unordered_pairs(pairs)
+    rows = family.index[positions_of_tests]
     differences = _differences_of_means(result)[rows] @ weightings.T  # tests × weightings
     is_significant: Bools = significant_at(
         weightings, differences, result.covariances[rows], result._freedom, result.correction
     )
-    position = family.index.get_loc(pair.index[0])
-    return is_significant[test_of_pair[position]]
+    position = family.index.get_loc(pair.index[0])  # of the pair in its family
+    test = test_of_pair[position]
+    return is_significant[test]
 
 
 def _label_corners(ax: Axes, corners: Floats, aspects: Sequence[str], size: float) -> None:
@@ -314,20 +339,23 @@ def _label_corners(ax: Axes, corners: Floats, aspects: Sequence[str], size: floa
 def _draw_bars(pairs: pd.DataFrame, aspects: Sequence[str], ax: Axes | None) -> Axes:
     """Draw the percentage of weightings under which the first run of each pair is better."""
     shown = _pairs_near_half(pairs)
-    percentage = 100 * shown["fraction"].to_numpy(np.float64)
-    low = 100 * shown["low"].to_numpy(np.float64)
-    high = 100 * shown["high"].to_numpy(np.float64)
-    position = np.arange(len(shown))[::-1]  # the first pair on top
     ax = style.axes_or_new(ax, 7, 1.2 + 0.24 * len(shown), grid="x")
+    position = np.arange(len(shown))[::-1]  # the first pair on top
+    percentage = 100 * shown["fraction"].to_numpy(np.float64)
     ax.barh(position, percentage, height=0.7, color=style.BLUE)
     ax.barh(position, 100 - percentage, left=percentage, height=0.7, color=style.LIGHT)
+    low = 100 * shown["low"].to_numpy(np.float64)
+    high = 100 * shown["high"].to_numpy(np.float64)
     has_interval = high > low
     ax.hlines(position[has_interval], low[has_interval], high[has_interval], color="black", lw=1)
     ax.axvline(50, color="black", lw=0.8, ls=":")
 
     size = style.text_size(ax, len(shown))
     axes_width, _ = style.points_of(ax)
-    n_characters = axes_width / size - 3  # about half of the figure
+    # Characters are about half as wide as the font size. The names of a pair, with " > " between
+    # them, may be half as wide as the axes, and the title may be wider, as the figure is.
+    n_characters = axes_width / size - 3
+    title_width = int(1.4 * n_characters)
     labels = [f"{a} > {b}" for a, b in _names_of_pairs(shown, n_characters)]
     ax.set_yticks(position, labels, fontsize=size)
     ax.tick_params(axis="x", labelsize=size)
@@ -335,7 +363,7 @@ def _draw_bars(pairs: pd.DataFrame, aspects: Sequence[str], ax: Axes | None) -> 
     ax.set_xlabel(explanation, fontsize=size)
     names = join_names(style.distinct_texts(list(aspects), 20))
     title = f"Weightings of {names} under which the first run is better"
-    ax.set_title(fill(title, int(1.4 * n_characters)), fontsize=size)
+    ax.set_title(fill(title, title_width), fontsize=size)
     ax.set_xlim(0, 100)
     ax.set_ylim(-0.6, len(shown) - 0.4)
     return ax
@@ -353,7 +381,7 @@ def _text_below_bars(has_intervals: bool, n_shown: int, n_pairs: int) -> str:
 
 
 def _pairs_near_half(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return the pairs that have a bar, those with fractions nearest to one half, in their order."""
+    """Return the pairs that have a bar in their order: those with fractions nearest to one half."""
     distance = (pairs["fraction"] - 0.5).abs().to_numpy()
     nearest = distance.argsort(kind="stable")[:_MAX_BARS]
     return pairs.iloc[np.sort(nearest)]

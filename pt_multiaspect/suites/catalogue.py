@@ -177,12 +177,16 @@ def suite(
     --------
     >>> import pt_multiaspect as ma
     >>> qrels = {
-    ...     "q1": {"d1": {"relevance": 2, "correctness": 2}, "d2": {"relevance": 1, "correctness": 0}},
+    ...     "q1": {
+    ...         "d1": {"relevance": 2, "correctness": 2},
+    ...         "d2": {"relevance": 1, "correctness": 0},
+    ...     },
     ...     "q2": {"d1": {"relevance": 1, "correctness": 2}},
     ... }
     >>> run = {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d1": 1.0}}
     >>> values = ma.evaluate({"run": run}, qrels, ma.suite("trec-misinfo-2022"), progress=False)
-    >>> values[values["measure"] == "P@10 useful and incorrect"]  # not of q2, which has no incorrect document
+    >>> # None of q2, which has no incorrect document.
+    >>> values[values["measure"] == "P@10 useful and incorrect"]
       name qid                    measure  value
     4  run  q1  P@10 useful and incorrect    0.1
     >>> round(ma.aggregate(values)["nDCG useful and correct"].item(), 4)
