@@ -289,8 +289,7 @@ def detectable_difference(
 
     names_in_order = frame["name"].unique().tolist()
     pairs = pairs_of_runs(names, names_in_order, baseline)
-    # Several baselines are compared with each other in both orders, by one test: `rows_of_tests`
-    # has one of these pairs.
+    # Two baselines are compared in both orders, by one test: `rows_of_tests` has one of the pairs.
     rows_of_tests, _ = unordered_pairs(pairs)
     level = planned_level(alpha, correction, len(rows_of_tests))
 
@@ -309,16 +308,13 @@ def detectable_difference(
         statistics_of_measure = plan.statistics(deviation_of_pairs[rows_of_tests])
         rows_of_measures.append({"measure": label, **statistics_of_measure})
         # The pairs have the observed number of topics, on which the deviations are.
-        columns = {
-            "measure": label,
-            **pairs.columns,
-            **observed_sizes,
-            **plan.statistics_of_pairs(deviation_of_pairs),
-        }
+        keys = {"measure": label, **pairs.columns, **observed_sizes}
+        statistics_of_pairs = plan.statistics_of_pairs(deviation_of_pairs)
         if difference_by_label is not None:
             difference_to_detect = difference_by_label[str(label)]
-            columns.update(plan.needed(deviation_of_pairs, difference_to_detect))
-        tables_of_pairs.append(pd.DataFrame(columns))
+            needed = plan.needed(deviation_of_pairs, difference_to_detect)
+            statistics_of_pairs.update(needed)
+        tables_of_pairs.append(pd.DataFrame(keys | statistics_of_pairs))
     return DetectableDifference(
         pd.DataFrame(rows_of_measures),
         pd.concat(tables_of_pairs, ignore_index=True),
