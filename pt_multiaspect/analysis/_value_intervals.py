@@ -284,13 +284,16 @@ class LabelIntervals:
         all_exact = np.ones(n_topics, dtype=np.bool_)
         lowest = self.at_lowest  # runs × topics
         has_all_labels = ~self.is_open
-        difference = lowest[self.first] - lowest[self.second]  # pairs × topics
+        lowest_of_first = lowest[self.first]  # pairs × topics
+        lowest_of_second = lowest[self.second]
+        difference = lowest_of_first - lowest_of_second
         single_differences = np.stack([difference, difference])  # both ends are the same
         differences.fill(has_all_labels, single_differences, all_exact)
 
         if self.measure.stated.never_falls_with_labels:
             highest = self._values(self._highest)
-            values.fill(all_topics, np.stack([lowest, highest]), all_exact)
+            ends_of_values = np.stack([lowest, highest])
+            values.fill(all_topics, ends_of_values, all_exact)
         else:
             single_values = np.stack([lowest, lowest])
             values.fill(has_all_labels, single_values, all_exact)
@@ -451,7 +454,8 @@ class LabelIntervals:
         # Infinity marks missing labels, as `np.unique` takes each NaN for another label.
         marked_labels = np.where(is_missing, np.inf, self.labels)
         terms: list[_TermIntervals] = []
-        for number, term in enumerate(self.label_terms(self._lowest)):
+        stated_terms = self.label_terms(self._lowest)
+        for number, term in enumerate(stated_terms):
             is_read = self._is_read_by(term)
             # Aspects that the term does not read have one label, so that they add no patterns.
             read_labels = np.where(is_read[:, None], marked_labels, self.lowest)
@@ -627,11 +631,13 @@ class _TermIntervals:
         #: The gain of each label tuple.
         self.gains = self._gains_of_tuples()
 
+        gains_and_0 = np.append(self.gains, 0.0)
         #: The distinct gains, and 0, increasing. A *level* is an index of these.
-        self.levels = np.unique(np.append(self.gains, 0.0))
+        self.levels = np.unique(gains_and_0)
+        n_levels = len(self.levels)
         level_of_tuple = np.searchsorted(self.levels, self.gains)
         #: A mask of the levels that documents with each pattern can have, patterns × levels.
-        self.allowed = np.zeros((n_patterns, len(self.levels)), dtype=np.bool_)
+        self.allowed = np.zeros((n_patterns, n_levels), dtype=np.bool_)
         # Each tuple marks one cell: its level, in the row of its pattern.
         self.allowed[self.pattern_of_tuple, level_of_tuple] = True
         n_levels_of_pattern = self.allowed.sum(axis=1)
@@ -751,8 +757,9 @@ class _TermIntervals:
         owner = self.owner
         n_comparisons = len(comparisons.first)
         n_topics = owner.universe.n_queries
-        ends = np.full((2, n_comparisons, n_topics), np.nan)
-        is_exact = np.zeros((n_comparisons, n_topics), dtype=np.bool_)
+        shape = (n_comparisons, n_topics)
+        ends = np.full((2, *shape), np.nan)
+        is_exact = np.zeros(shape, dtype=np.bool_)
         open_topics = np.flatnonzero(owner.is_open)
         for topic in open_topics.tolist():
             documents = owner.documents_of_topic(topic)
@@ -777,7 +784,8 @@ class _TermIntervals:
         discounts = np.zeros((n_runs + 1, n_documents))
         for row, run in enumerate(owner.rankings):
             hits = run.hits
-            discounts[row, hits.row] = form.discounts(hits.rank, hits.query)
+            discounts_of_hits = form.discounts(hits.rank, hits.query)
+            discounts[row, hits.row] = discounts_of_hits
         first = np.arange(n_runs)
         second = np.full(n_runs, empty_run)
         if owner.measure.stated.is_weighted_sum:
@@ -898,7 +906,8 @@ class _TermIntervals:
         """Return the number of documents of each topic that a mask of documents selects."""
         universe = self.owner.universe
         topics = universe.pool_query[is_counted]
-        return np.bincount(topics, minlength=universe.n_queries).astype(np.intp)
+        number_of_topic = np.bincount(topics, minlength=universe.n_queries)
+        return number_of_topic.astype(np.intp)
 
     # -- bases that prefer relevant documents early
     # -----------------------------------------------------------------------------------
@@ -940,7 +949,8 @@ class _TermIntervals:
         n_relevant : int
             The number of documents of the topic that are relevant in any case.
         """
-        start, stop = np.searchsorted(hits.query, [topic, topic + 1])
+        topics_of_hits = hits.query
+        start, stop = np.searchsorted(topics_of_hits, [topic, topic + 1])
         documents = hits.row[start:stop]
         is_open = self.is_open[documents]
         n_open_hits = int(is_open.sum())
@@ -1095,7 +1105,9 @@ def _extremes_of_ratios(weights: Floats, gains: AttainableGains) -> tuple[Floats
     highest_of_negative = highest_ratio[:n_sums]
     highest = highest_ratio[n_sums:]
     lowest = 0.0 - highest_of_negative  # a minus sign alone would give −0
-    is_exact = is_attained[:n_sums] & is_attained[n_sums:]
+    is_lowest_attained = is_attained[:n_sums]
+    is_highest_attained = is_attained[n_sums:]
+    is_exact = is_lowest_attained & is_highest_attained
     return np.stack([lowest, highest]), is_exact
 
 

@@ -103,12 +103,16 @@ def search(
     weights = np.stack([term.weight for term in terms])  # (n_terms, n_queries)
     rank = np.empty(len(query), dtype=np.intp)
     bound = floor.copy()
-    for index, documents in enumerate(_sorted_documents(gains, query, len(floor))):
+    n_queries = len(floor)
+    documents_of_queries = _sorted_documents(gains, query, n_queries)
+    for index, documents in enumerate(documents_of_queries):
         # Documents stay in this order unless the search finds a better one.
-        rank[documents] = np.arange(1, len(documents) + 1)
+        ranks = np.arange(1, len(documents) + 1)
+        rank[documents] = ranks
 
         # Measures without weight do not count, nor do documents without gain by the others.
-        weighted = np.flatnonzero(weights[:, index] > 0)
+        has_weight = weights[:, index] > 0
+        weighted = np.flatnonzero(has_weight)  # the positions of these measures
         gains_of_query = gains[np.ix_(weighted, documents)]
         is_useful = gains_of_query.any(axis=0)
         if not is_useful.any():
@@ -120,22 +124,25 @@ def search(
             parts.append(progression.begin(gains_of_types, types.totals, index))
 
         weights_of_query = weights[weighted, index]
+        known_value = floor[index]
         aim: _Aim
         if mean is None:
             aim = _WeightedSum(parts, weights_of_query, types.totals)
-        elif _is_search_skipped(mean.bound[index], floor[index], parts, types.totals):
+        elif _is_search_skipped(mean.bound[index], known_value, parts, types.totals):
             bound[index] = mean.bound[index]
             continue
         else:
             slope = mean.slope[weighted, index]
             aim = _Mean(parts, weights_of_query, slope, mean.combine, types.totals)
-        sequence, bound[index] = _beam(aim, types, floor[index], width)
+        sequence, bound_of_query = _beam(aim, types, known_value, width)
+        bound[index] = bound_of_query
         if sequence is not None:
             useful = documents[is_useful]
             useless = documents[~is_useful]
             rank[useful] = _ranks_from_types(sequence, types.type_of_document)
             # Those without gain follow.
-            rank[useless] = np.arange(len(useful) + 1, len(documents) + 1)
+            n_useful = len(useful)
+            rank[useless] = ranks[n_useful:]
     return rank, bound
 
 
@@ -224,7 +231,8 @@ def _document_types(gains: Floats) -> _DocumentTypes:
         -gains, axis=1, return_inverse=True, return_counts=True
     )
     gains_of_types = -negative_gains
-    return _DocumentTypes(gains_of_types, totals.astype(np.int32), type_of_document.ravel())
+    counts = totals.astype(np.int32)
+    return _DocumentTypes(gains_of_types, counts, type_of_document.ravel())
 
 
 class _Aim(ABC):
@@ -400,10 +408,11 @@ class _Mean(_Aim):
         order = np.lexsort((*last_measure_first, key))
         sorted_key = key[order]
         sorted_values = values[:, order]
-        is_dominated = np.zeros(len(order), dtype=np.bool_)  # in this order
+        n_states = len(order)
+        is_dominated = np.zeros(n_states, dtype=np.bool_)  # in this order
 
         # Comparing all pairs would take too long: only the nearest predecessors are compared.
-        n_neighbours = min(_NEIGHBOURS, len(order) - 1)
+        n_neighbours = min(_NEIGHBOURS, n_states - 1)
         for distance in range(1, n_neighbours + 1):
             # At distance 2, the states 2, 3, 4, … and the earlier ones 0, 1, 2, …
             own_key = sorted_key[distance:]
@@ -470,8 +479,9 @@ def _beam(aim: _Aim, types: _DocumentTypes, floor: float, width: int) -> tuple[I
     precedes = precedence(types.gains)
     width = _affordable_width(width, n_types)
     # Begin with one state, the empty ranking.
+    n_measures = len(aim.parts)
     no_documents = np.zeros((1, n_types), dtype=np.int32)
-    no_values = np.zeros((len(aim.parts), 1))
+    no_values = np.zeros((n_measures, 1))
     states = _States(no_documents, no_values)
     steps: list[_Step] = []
     highest_dropped = -np.inf
@@ -554,8 +564,10 @@ def _choose_states(hope: Floats, floor: float, width: int) -> tuple[Ints, float]
     hope_of_hopeful = hope[hopeful]
     by_hope = np.argsort(-hope_of_hopeful, kind="stable")
     highest_first = hopeful[by_hope]
+    chosen = highest_first[:width]
     first_dropped = highest_first[width]
-    return highest_first[:width], float(hope[first_dropped])
+    hope_of_dropped = hope[first_dropped]
+    return chosen, float(hope_of_dropped)
 
 
 def _trace_back(steps: list[_Step], last_state: int) -> Ints:
