@@ -33,11 +33,13 @@ class Adapter(Base):
 
     def __init__(self, measure: Measure) -> None:
         self.measure = measure
+        measure_class = type(measure)
         self.NAME = measure.NAME  # type: ignore[misc]
         self.params = measure.params
         self.SUPPORTED_PARAMS = measure.SUPPORTED_PARAMS  # type: ignore[misc]
         self._text = spell_measure(measure)
-        self._key = (type(self), type(measure), self._text)
+        # Adapters are compared and hashed by it.
+        self._key = (type(self), measure_class, self._text)
 
     @property
     def text(self) -> str:
@@ -49,7 +51,8 @@ class Adapter(Base):
         params = {name: value for name, value in self.params.items() if name != "cutoff"}
         if cutoff is not None:
             params["cutoff"] = cutoff
-        measure = type(self.measure)(**params)
+        measure_class = type(self.measure)
+        measure = measure_class(**params)
         return type(self)(measure)
 
     def __getitem__(self, name: str) -> Any:

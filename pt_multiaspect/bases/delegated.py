@@ -319,9 +319,11 @@ class IrMeasures(Memo):
     def _rows(self, columns: list[str], labels: Floats, names: Objects) -> pd.DataFrame:
         """Return all rows of the qrels with further columns, as pt.Experiment passes them."""
         refuse_unknown(columns, self._judgments.columns, "columns of the qrels", "qrel_inputs")
-        row_values = self._judgments.row_values
-        return self._judgments.rows(columns).assign(
-            query_id=names[row_values(self._judgments.pool_query)],
+        rows = self._judgments.rows(columns)
+        row_values = self._judgments.row_values  # the values of documents, per row of the qrels
+        query = row_values(self._judgments.pool_query)
+        return rows.assign(
+            query_id=names[query],
             doc_id=row_values(self._judgments.docnos),
             relevance=row_values(labels),
         )

@@ -84,8 +84,9 @@ class RPrecision(LinearBase, Counting):
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form, whose norm and depth are the number of relevant documents."""
+        relevant = self.relevant(target)
         n_relevant = self.n_relevant(target)
-        return Linear(target, self.relevant(target), Flat(), norm=n_relevant, depth=n_relevant)
+        return Linear(target, relevant, Flat(), norm=n_relevant, depth=n_relevant)
 
 
 @adapts(ir_measures.Success)
@@ -129,7 +130,8 @@ class SetPrecision(Counting):
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
         n_relevant = relevance.n_retrieved(ranking, self.relevant(target))
-        return ratio(n_relevant, self._denominator(ranking, target))
+        denominator = self._denominator(ranking, target)
+        return ratio(n_relevant, denominator)
 
     def _denominator(self, ranking: Hits, target: Target) -> Floats:
         """Return the denominator per query."""
@@ -204,7 +206,9 @@ class AveragePrecision(Counting):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        return relevance.average_precision(ranking, self.relevant(target), self.n_relevant(target))
+        relevant = self.relevant(target)
+        n_relevant = self.n_relevant(target)
+        return relevance.average_precision(ranking, relevant, n_relevant)
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
@@ -220,7 +224,8 @@ class AveragePrecision(Counting):
         is_hit = self.relevant(target)[ranking.row]
         # At a relevant document, the number of relevant ones down to it, itself included; else 0.
         n_hits = np.zeros(len(is_hit))
-        n_hits[is_hit] = positions(ranking.query[is_hit]) + 1
+        query_of_hits = ranking.query[is_hit]
+        n_hits[is_hit] = positions(query_of_hits) + 1
         precision = n_hits / ranking.rank
         n_relevant = self.n_relevant(target)[ranking.query]
         return ratio(precision, n_relevant)

@@ -123,7 +123,8 @@ class _IRec(_OfIntents, TermMean):
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return success on each intent."""
-        intents = weighted_views(self["weights"], self.views(judgments))
+        views = self.views(judgments)
+        intents = weighted_views(self["weights"], views)
         equal_share = 1.0 / len(intents)  # probabilities do not matter
         weight = np.full(judgments.n_queries, equal_share)
         return [Term(self._success, view.target, weight, view.name) for view, _ in intents]
@@ -143,10 +144,12 @@ def _topics_without_labels(intents: Sequence[AspectView]) -> dict[str, int]:
     """Return, by intent, the number of evaluated topics in which no document has its label."""
     has_label: dict[str, Bools] = {}  # per intent, a mask of the topics
     for view in intents:
-        n_labels = np.bincount(view.pool_query[view.known], minlength=view.n_queries)
+        topic_of_label = view.pool_query[view.known]
+        n_labels = np.bincount(topic_of_label, minlength=view.n_queries)
         has_label[view.name] = n_labels > 0
     # Topics without labels of any intent are not evaluated.
-    is_evaluated = np.any(list(has_label.values()), axis=0)
+    masks = list(has_label.values())
+    is_evaluated = np.any(masks, axis=0)
     n_lacking: dict[str, int] = {}
     for name, topics_with_label in has_label.items():
         is_lacking = is_evaluated & ~topics_with_label
@@ -212,8 +215,8 @@ def _exact_gains(views: Sequence[AspectView], weights: Sequence[float]) -> list[
     gains_by_intent: list[list[Fraction]] = []
     for view, weight in zip(views, weights, strict=True):
         probability = exact(weight) / total_weight
-        gains = view.scale.gains.tolist()
-        gains_by_intent.append([probability * exact(max(gain, 0.0)) for gain in gains])
+        non_negative = np.maximum(view.scale.gains, 0.0)
+        gains_by_intent.append([probability * exact(gain) for gain in non_negative.tolist()])
     return gains_by_intent
 
 
@@ -356,7 +359,9 @@ class _DSharpnDCG(_OfIntents, MeasureMean):
         """Set the members, I-rec and D-nDCG, but one of weight 0."""
         shared = {name: self[name] for name in ("weights", "aspects", "cutoff")}
         gamma = self["gamma"]
-        weighted = [(IRec(**shared), gamma), (DnDCG(**shared), 1 - gamma)]
+        diversity = IRec(**shared)
+        relevance = DnDCG(**shared)
+        weighted = [(diversity, gamma), (relevance, 1 - gamma)]
         self.members = tuple((member, weight) for member, weight in weighted if weight)
 
 

@@ -122,9 +122,11 @@ class MeasureMean(TermMean):
         judgments = rankings.judgments
         weighted_values: list[Floats] = []
         for member, weight in self.members:
-            values = member._evaluate(rankings, member.views(judgments))
+            views_of_member = member.views(judgments)
+            values = member._evaluate(rankings, views_of_member)
             weighted_values.append(weight * values)
-        return np.asarray(self._mean(weighted_values), dtype=np.float64)
+        mean = self._mean(weighted_values)
+        return np.asarray(mean, dtype=np.float64)
 
     def _names(self) -> list[str]:
         """Return a name for each member."""
@@ -148,7 +150,8 @@ class MeasureMean(TermMean):
             share = weight / total_weight
             for term in member_terms:
                 name = f"{member_name} {term.name}".strip()
-                terms.append(replace(term, weight=term.weight * share, name=name))
+                weight_in_mean = term.weight * share
+                terms.append(replace(term, weight=weight_in_mean, name=name))
         return terms
 
 
@@ -169,8 +172,11 @@ def _parse(measures: object) -> _Weighted | None:
         return measures
     weighted: list[tuple[ir_measures.Measure, float]] = []
     for measure, weight in _pairs_with_weights(measures):
-        weighted.append((_read(measure), _read_weight(measure, weight)))
-    refuse_repeated([str(measure) for measure, _ in weighted], "measures", "measures")
+        measure_read = _read(measure)
+        weight_read = _read_weight(measure, weight)
+        weighted.append((measure_read, weight_read))
+    names = [str(measure) for measure, _ in weighted]
+    refuse_repeated(names, "measures", "measures")
     if not any(weight for _, weight in weighted):
         raise MultiAspectError(
             f"measures: expected at least one with a positive weight, got {shown(measures)}"

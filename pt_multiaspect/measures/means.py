@@ -237,7 +237,8 @@ class AspectMean(TermMean, BasedMeasure):
             weights = _drop_empty_aspects(weights, np.stack(is_empty))
         terms: list[Term] = []
         for (view, base, _), target, weight in zip(parts, targets, weights, strict=True):
-            terms.append(Term(base, target, weight, view.name, self._read_aspects(view)))
+            aspects_read = self._read_aspects(view)
+            terms.append(Term(base, target, weight, view.name, aspects_read))
         return terms
 
     def _read_aspects(self, view: AspectView) -> tuple[str, ...]:
@@ -376,7 +377,8 @@ class _CAM(AspectMean):
             return values
         judgments = rankings.judgments
         best = judgments.compute_once(("best", self), lambda: self._best(judgments))
-        return np.minimum(ratio(values, best), 1.0)  # rounding errors may exceed 1
+        normalised = ratio(values, best)
+        return np.minimum(normalised, 1.0)  # rounding errors may exceed 1
 
     def _best(self, judgments: Judgments) -> Floats:
         """Return the maximum of the mean over all rankings of the judged documents, per query.

@@ -123,11 +123,15 @@ class _RBU(TermMeasure):
         stopping = RankBiasedStopping(self["p"], self.cutoff)
         ones = np.ones(judgments.n_queries)
         parts = self._parts(self.views(judgments))
-        terms = [Term(stopping, view.target, share * ones, name=view.name) for view, share in parts]
+        terms: list[Term] = []
+        for view, share in parts:
+            weight = share * ones
+            terms.append(Term(stopping, view.target, weight, name=view.name))
         if self["effort"]:
             effort = Effort(self["p"], self.cutoff)
-            first_view, _ = parts[0]
-            terms.append(Term(effort, first_view.target, self["effort"] * ones, name="effort"))
+            weight = self["effort"] * ones
+            first_view, _ = parts[0]  # effort reads no labels, so that any aspect would do
+            terms.append(Term(effort, first_view.target, weight, name="effort"))
         return terms
 
     def document_gain(self, judgments: Judgments) -> Floats:

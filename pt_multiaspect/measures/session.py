@@ -147,15 +147,21 @@ class _MDCU(DirectMeasure):
             view.check_gains(self.NAME)
         gains = np.stack([view.target.gain for view in views])  # themes first; (n_aspects, n_pool)
         n_themes = len(self["themes"])
-        themes, usabilities = gains[:n_themes], gains[n_themes:]
+        themes = gains[:n_themes]
+        usabilities = gains[n_themes:]
         usability = np.prod(usabilities, axis=0)
         return themes, np.asarray(usability, dtype=np.float64)
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        return self._utility(rankings.top(self.cutoff), views)
+        """Return the utility of the first ranks of each query."""
+        hits = rankings.top(self.cutoff)
+        return self._utility(hits, views)
 
     def _utility(self, hits: Hits, views: tuple[AspectView, ...]) -> Floats:
-        return hits.total(utility(hits, *self._gains(views), self["overlap"]))
+        """Return the sum of the utilities of the documents of each query."""
+        themes, usability = self._gains(views)
+        utility_of_hits = utility(hits, themes, usability, self["overlap"])
+        return hits.total(utility_of_hits)
 
     def document_gain(self, judgments: Judgments) -> Floats:
         """Return Π_a u_a · Σ_t r_t of each judged document, its utility at rank 1.
@@ -175,7 +181,8 @@ class _MDCU(DirectMeasure):
         views = self.views(judgments)
         warn_if_inferred(self, views)
         themes, usability = self._gains(views)
-        return np.asarray(usability * themes.sum(axis=0), dtype=np.float64)
+        sum_of_themes = themes.sum(axis=0)
+        return np.asarray(usability * sum_of_themes, dtype=np.float64)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
         return True
@@ -250,7 +257,8 @@ class _nMDCU(_MDCU):
         judgments = rankings.judgments
         values = super().score(rankings, views)
         ideal = judgments.compute_once(("ideal", self), lambda: self._ideal(rankings, views))
-        without_ideal = np.flatnonzero((values > 0) & (ideal == 0))
+        lacks_ideal = (values > 0) & (ideal == 0)
+        without_ideal = np.flatnonzero(lacks_ideal)
         if len(without_ideal):
             qid = judgments.qids[without_ideal[0]]
             raise MultiAspectError(

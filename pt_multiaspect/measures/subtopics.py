@@ -290,11 +290,14 @@ class _Subtopics(BasedMeasure):
         judgments = rankings.judgments
         cutoff = self._base.cutoff
 
-        def make() -> Hits:
-            docno_codes, _ = pd.factorize(judgments.docnos, sort=True)
+        def make_ranking() -> Hits:
+            """Return the ranking, in which ties are broken by docno."""
+            docno_codes, _ = pd.factorize(judgments.docnos, sort=True)  # sorted as the docnos
             return intent_aware.greedy_ideal(rankings.hits, members, alpha, docno_codes, cutoff)
 
-        return judgments.compute_once(("greedy", self.spec, self._base.rel, alpha, cutoff), make)
+        # All that the ranking depends on.
+        key = ("greedy", self.spec, self._base.rel, alpha, cutoff)
+        return judgments.compute_once(key, make_ranking)
 
     def document_gain(self, judgments: Judgments) -> Floats:
         """Return the number of subtopics of each document, or Σ P gain / (1 + maximum) if graded.

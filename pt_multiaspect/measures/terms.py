@@ -281,10 +281,9 @@ class BasedMeasure(TermMeasure):
     @property
     def range(self) -> tuple[float, float]:
         """The smallest range that contains the ranges of the bases."""
-        ranges = [base.RANGE for base in self.bases.each()]
-        lowest = min(minimum for minimum, _ in ranges)
-        highest = max(maximum for _, maximum in ranges)
-        return lowest, highest
+        minima = [base.RANGE[0] for base in self.bases.each()]
+        maxima = [base.RANGE[1] for base in self.bases.each()]
+        return min(minima), max(maxima)
 
     def _bases_never_fall(self) -> bool:
         """Return whether no base falls when a label rises."""

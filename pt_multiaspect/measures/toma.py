@@ -473,13 +473,15 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     def _order_and_tuples(self, views: Sequence[AspectView]) -> tuple[TupleOrder, Ints]:
         """Return the order, and the grades of each document, of shape (n_documents, n_aspects)."""
-        order = self.order(Aspects({view.name: view.aspect for view in views}))
+        scales = {view.name: view.aspect for view in views}
+        order = self.order(Aspects(scales))
         grades = np.stack([view.grade for view in views], axis=1)
         return order, grades
 
     def details(self, judgments: Judgments) -> dict[str, Floats]:
         """Return the class of each document, and its distance or weight."""
-        order, grades = self._order_and_tuples(self.views(judgments))
+        views = self.views(judgments)
+        order, grades = self._order_and_tuples(views)
         return order.described(grades)
 
     def document_gain(self, judgments: Judgments) -> Floats:

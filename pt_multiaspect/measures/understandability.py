@@ -52,12 +52,15 @@ class _Product(_Understandability):
         """Return the product of the probabilities of judged documents, and of an unjudged one."""
         # The last element of each array is the probability of an unjudged document.
         probabilities = [view.probability for view in views]
-        product = np.asarray(np.prod(probabilities, axis=0), dtype=np.float64)
-        return product[:-1], float(product[-1])
+        product = np.prod(probabilities, axis=0, dtype=np.float64)
+        of_judged = product[:-1]
+        of_unjudged = float(product[-1])
+        return of_judged, of_unjudged
 
     def details(self, judgments: Judgments) -> dict[str, Floats]:
         """Return the product of the probabilities of each document."""
-        return {"product": self._product(self.views(judgments))[0]}
+        product, _ = self._product(self.views(judgments))
+        return {"product": product}
 
 
 class _ExponentialProduct(_Product):
@@ -74,7 +77,8 @@ class _ExponentialProduct(_Product):
         """Return s·P of each document; 0 if it is not judged on every aspect."""
         product, _ = self._product(views)
         is_judged = np.all([view.known for view in views], axis=0)
-        return np.where(is_judged, self["s"] * product, 0.0)
+        exponent = self["s"] * product
+        return np.where(is_judged, exponent, 0.0)
 
 
 class _OfRBP(_Understandability):

@@ -132,9 +132,10 @@ class _NoveltyRatio(_WithKnown):
     SHORT_DESC = "The fraction of the relevant documents retrieved that is unknown to the user."
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Return the fraction of the relevant documents retrieved that the user did not know."""
         relevant = self.relevant(target)
-        new = relevant & ~self._known_documents(ranking)
-        n_new = relevance.n_retrieved(ranking, new)
+        is_new = ~self._known_documents(ranking)
+        n_new = relevance.n_retrieved(ranking, relevant & is_new)
         n_relevant = relevance.n_retrieved(ranking, relevant)
         return ratio(n_new, n_relevant)
 

@@ -25,11 +25,14 @@ def weighted_views(
     weights: Mapping[str, float] | None, views: Sequence[AspectView]
 ) -> list[tuple[AspectView, float]]:
     """Return the aspects that have a positive weight, and their weights, which sum to 1."""
-    normalised = normalised_weights(weights, [view.name for view in views])
+    names = [view.name for view in views]
+    normalised = normalised_weights(weights, names)
     weighted = zip(views, normalised, strict=True)
     return [(view, weight) for view, weight in weighted if weight > 0]
 
 
 def has_weight(weights: Mapping[str, float] | None, view: AspectView) -> bool:
     """Return whether an aspect has a positive weight; True if there are no weights."""
-    return weights is None or bool(weights[view.name])
+    if weights is None:
+        return True
+    return weights[view.name] > 0
