@@ -481,10 +481,12 @@ def _unknown_name(name: object) -> str:
 
 def refuse_repeated(names: Iterable[Hashable], what: str, parameter: str = "") -> None:
     """Raise an error if names are repeated; see `refuse_unknown`."""
-    repeated = [name for name, times in Counter(names).items() if times > 1]
+    times_of_name = Counter(names)
+    repeated = [name for name, times in times_of_name.items() if times > 1]
     if repeated:
         start = _start(parameter)
-        raise MultiAspectError(f"{start}expected distinct {what}, got several {choices(repeated)}")
+        got = choices(repeated)
+        raise MultiAspectError(f"{start}expected distinct {what}, got several {got}")
 
 
 def refuse_none(items: Sized, what: str, parameter: str = "") -> None:

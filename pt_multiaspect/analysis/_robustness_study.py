@@ -191,12 +191,17 @@ class Study:
         return check_clusters(clusters_of_topics(self.material.clusters, qids))
 
     def _best_run(self, read: OrientedValues) -> Any:
-        """Return the name of the run that none beats; of equal ones, the first in the table."""
+        """Return the name of the run that none beats; of equal ones, the first in the table.
+
+        `read` has the values of a single measure, higher is better.
+        """
         means = mean_over_topics(read.values)
         signs = signs_of_means(means, read.values)  # runs × other runs × measures
-        signs_by_measure = signs[:, :, 0]  # there is only one measure
-        is_beaten = (signs_by_measure < 0).any(axis=1)
-        best_names = [read.names[row] for row in np.flatnonzero(~is_beaten)]
+        signs_by_measure = signs[:, :, 0]
+        is_other_better = signs_by_measure < 0
+        is_beaten = is_other_better.any(axis=1)
+        best_rows = np.flatnonzero(~is_beaten)
+        best_names = [read.names[row] for row in best_rows]
         return min(best_names, key=self.in_order.index)
 
     def _make_claims(self, values: Floats, n_claims: int) -> list[Claim]:

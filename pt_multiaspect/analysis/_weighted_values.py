@@ -378,10 +378,12 @@ def _evaluate_weightings(
 
 def _select_rows(frame: pd.DataFrame, column: str, wanted: list[Any], noun: str) -> pd.DataFrame:
     """Return the rows with some names in a column, after checking that it has all of them."""
-    names = list(map(str, wanted))
-    given = frame[column].map(str)
-    refuse_unknown(names, given.unique(), f"{noun} of runs= and qrels=")
-    return frame[given.isin(names)]
+    wanted_names = list(map(str, wanted))
+    names = frame[column].map(str)
+    source = f"{noun} of runs= and qrels="
+    refuse_unknown(wanted_names, names.unique(), source)
+    is_wanted = names.isin(wanted_names)
+    return frame[is_wanted]
 
 
 def _least_weights(at_least: object, aspects: list[str]) -> Floats:

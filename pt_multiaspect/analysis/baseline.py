@@ -274,10 +274,11 @@ def _sort_groups(tests: pd.DataFrame, group_of_topic: Mapping[str, str]) -> pd.D
     """Return the tests by group: in the order given, then all topics and macro means."""
     groups = dict.fromkeys(group_of_topic.values())
     in_order = [*groups, ALL, MACRO]
-    position = {group: row for row, group in enumerate(in_order)}
-    position_of_test = tests["group"].map(position)
+    position_of_group = {group: position for position, group in enumerate(in_order)}
+    position_of_test = tests["group"].map(position_of_group)
     by_position = position_of_test.argsort(kind="stable")
-    return tests.iloc[by_position].reset_index(drop=True)
+    sorted_tests = tests.iloc[by_position]
+    return sorted_tests.reset_index(drop=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -256,19 +256,23 @@ class Agreement:
     ) -> tuple[float, float]:
         """Return the ends of the interval of α over topics; NaN if undefined.
 
-        `qids` has the topic of each document.
+        `qids` has the topic of each document. `self.counts` are the numbers of its labels of each
+        grade, documents × grades.
         """
         topic_of_document, topics = pd.factorize(qids)
         if len(topics) < 2 or np.isnan(self.alpha):
             return np.nan, np.nan
-        clusters = check_drawn_clusters(clusters_of_topics(cluster_of_topic, topics.tolist()))
-        counts_of_topics = resample_topics(clusters, _RESAMPLES, np.random.default_rng(seed))
+        clusters = clusters_of_topics(cluster_of_topic, topics.tolist())
+        check_drawn_clusters(clusters)
+        rng = np.random.default_rng(seed)
+        counts_of_topics = resample_topics(clusters, _RESAMPLES, rng)  # topics × resamples
         alphas = []
         for count_of_topic in counts_of_topics.T:
             # A topic that is drawn several times has its documents as often.
             times = count_of_topic[topic_of_document]
             drawn_counts = np.repeat(self.counts, times, axis=0)
-            alphas.append(_alpha(drawn_counts, self.grades, self.level))
+            alpha = _alpha(drawn_counts, self.grades, self.level)
+            alphas.append(alpha)
         low, high = percentile_interval(np.array(alphas), ci, self.alpha)
         return float(low), float(high)
 

@@ -781,14 +781,19 @@ def _ends_of_runs(measure: Measure, judgments: Judgments, rankings: list[Ranking
 
 
 def _n_retrieved_alone(search: LabelIntervals, is_new: Bools) -> Ints:
-    """Return the number of new documents that each run retrieves, and no other run."""
+    """Return the number of new documents that each run retrieves, and no other run.
+
+    `is_new` is a mask of all documents.
+    """
     shape = (len(search.rankings), len(search.universe))
     is_retrieved = np.zeros(shape, dtype=np.bool_)
     for row, run in enumerate(search.rankings):
         is_retrieved[row, run.hits.row] = True
-    n_runs = is_retrieved.sum(axis=0)
-    is_alone = is_new & (n_runs == 1)
-    return np.asarray((is_retrieved & is_alone).sum(axis=1))
+    n_runs_of_document = is_retrieved.sum(axis=0)
+    has_one_run = n_runs_of_document == 1
+    is_new_of_one_run = is_new & has_one_run
+    is_counted = is_retrieved & is_new_of_one_run
+    return np.asarray(is_counted.sum(axis=1))
 
 
 def _mean_width(ends: Floats) -> str:

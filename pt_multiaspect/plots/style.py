@@ -137,7 +137,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def distinct_texts(texts: list[str], width: int) -> list[str]:
-    """Shorten names, but keep them distinct."""
+    """Shorten names to a width, or to the next larger one at which they are distinct."""
     longest = max(map(len, texts))
     n_distinct = len(set(texts))
     shortened = [shorten(text, width) for text in texts]

@@ -393,9 +393,10 @@ def systems(
 
 def _texts_of_systems(read: _Systems, rows: Sequence[int], moves: Floats) -> dict[int, str]:
     """Return the name of each system to label and how many ranks it moves, by row."""
-    names = style.distinct_texts([str(read.names[row]) for row in rows], 26)
+    names = [str(read.names[row]) for row in rows]
+    shortened = style.distinct_texts(names, 26)
     texts = {}
-    for row, name in zip(rows, names, strict=True):
+    for row, name in zip(rows, shortened, strict=True):
         move = _move_text(moves[row])
         texts[row] = f"{name} {move}"
     return texts
@@ -457,13 +458,14 @@ def _rank_moves(systems: _Systems) -> Floats:
 
 def _rows_by_interest(systems: _Systems, moves: Floats, baselines: list[int]) -> list[int]:
     """Return all systems: baselines, the best on x and y, then those that move most."""
-    higher_is_better = systems.means * systems.signs
-    best = higher_is_better.argmax(axis=0)  # on x, and on y
+    higher_is_better = systems.means * systems.signs  # systems × (x, y)
+    best = higher_is_better.argmax(axis=0)
     distance = np.abs(moves)
     by_distance = np.argsort(-distance, kind="stable")
     # A system may be in all three: it is at its first position.
     repeated = [*baselines, *best.tolist(), *by_distance.tolist()]
-    return list(dict.fromkeys(repeated))
+    distinct = dict.fromkeys(repeated)
+    return list(distinct)
 
 
 class _Group(NamedTuple):
