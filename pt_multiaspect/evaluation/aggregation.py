@@ -231,24 +231,30 @@ def aggregate(
     """
     confidence = None
     if ci is not None:
-        confidence = proportion("ci")(ci)
-    choice("ci_method", *_INTERVAL_METHODS)(ci_method)
-    choice("mean", *_MEANS)(mean)
+        check_confidence = proportion("ci")
+        confidence = check_confidence(ci)
+    check_method = choice("ci_method", *_INTERVAL_METHODS)
+    check_method(ci_method)
+    check_mean = choice("mean", *_MEANS)
+    check_mean(mean)
 
+    # The values, and the groups and clusters of their topics.
     perquery = read_long_frame(perquery)
     has_intervals = confidence is not None
     groups, clusters = _read_groups_and_clusters(by, cluster, perquery, has_intervals)
     has_weights_or_repeats = weights is not None or over is not None
     if macro and has_weights_or_repeats:
         raise MultiAspectError("macro= gives all groups the same weight: omit weights= and over=")
-
     perquery = drop_missing(perquery, "aggregate")
+
+    # What the frame records of its measures is read here. Then the record, an attribute of the
+    # frame, is left out, as pandas copies it in every operation.
     measure_by_label = measures_by_label(perquery, measures)
-    # The record of the frame is read, then left out, as pandas copies it in every operation.
     unit_scores = _labels_of_unit_scores(perquery, measure_by_label)
     _warn_of_unknown_ranges(perquery, measure_by_label)
     perquery = without_attrs(perquery)
 
+    # Some options exclude each other.
     if confidence is not None and has_weights_or_repeats:
         raise MultiAspectError(
             "ci= is defined for topics of equal weight and one value per topic: omit weights= and "
@@ -261,12 +267,15 @@ def aggregate(
     topic_weights = _read_weights(weights, perquery)
     _check_values_per_topic(perquery, over)
 
+    # The limits of intervals. A geometric or harmonic mean is the arithmetic mean of logarithms or
+    # reciprocals, converted back: from here on, values and limits are on that scale.
     ranges = _ranges_by_label(perquery, measure_by_label, unit_scores)
     if mean != "arithmetic":
-        # Such a mean is the arithmetic mean of logarithms or reciprocals, converted back.
         _check_mean(mean, perquery, measure_by_label, over)
-        perquery = perquery.assign(value=_to_scale(perquery["value"].to_numpy(), mean))
-        ranges = dict.fromkeys(ranges, _unit_range_on_scale(mean))
+        values_on_scale = _to_scale(perquery["value"].to_numpy(), mean)
+        perquery = perquery.assign(value=values_on_scale)
+        unit_range = _unit_range_on_scale(mean)
+        ranges = dict.fromkeys(ranges, unit_range)
     intervals = None
     if confidence is not None:
         intervals = _Intervals(confidence, ci_method, ranges, clusters)
@@ -357,7 +366,9 @@ def _warn_of_unknown_ranges(
 
     Such values may be counts, whose aggregate would be a sum.
     """
-    labels = _labels_outside(without_attrs(perquery))
+    # Only the warning needs the record of measures, which pandas copies in every operation.
+    without_record = without_attrs(perquery)
+    labels = _labels_outside(without_record)
     warn_of_unknown_labels("aggregate", perquery, measure_by_label, labels, "values are averaged")
 
 
@@ -365,7 +376,8 @@ def _labels_outside(perquery: pd.DataFrame) -> list[str]:
     """Return the labels of the measures that have values outside [0, 1]."""
     is_inside = perquery["value"].between(-_ROUNDING, 1 + _ROUNDING)
     labels = perquery.loc[~is_inside, "measure"]
-    return labels.astype(str).unique().tolist()
+    distinct_labels = labels.astype(str).unique()
+    return distinct_labels.tolist()
 
 
 def _check_clusters_apply(
@@ -651,8 +663,11 @@ def _from_scale(value: float, mean: str) -> float:
 
 def _unit_range_on_scale(mean: str) -> tuple[float, float]:
     """Return the minimum and maximum of values in [0, 1] on the scale of `_to_scale`."""
-    ends = _to_scale(np.array([0.0, 1.0]), mean)
-    return float(ends.min()), float(ends.max())
+    unit_ends = np.array([0.0, 1.0])
+    ends = _to_scale(unit_ends, mean)
+    low = ends.min()
+    high = ends.max()
+    return float(low), float(high)
 
 
 def _check_labels(
@@ -792,20 +807,22 @@ def _aggregate_values(
     group : str
         As for `_aggregate_topics`.
     """
-    is_macro = options.macro is not None and group == MACRO
-    is_part = group != ALL and not is_macro
+    macro = None
+    if group == MACRO:  # None without macro means, when groups may have this name
+        macro = options.macro
+    is_one_group = group != ALL and macro is None
     subject = f"{label} of {name}"
-    if is_part:
+    if is_one_group:
         subject += f" in the group {group}"
-    if options.over is not None:
+    if options.over is not None:  # without macro means and intervals
         return _aggregate_repeats(values, label, options.over, options, subject)
 
     measure = options.measures[label]
     qids = values["qid"].tolist()
     weights = options.weights
     macro_groups = None
-    if options.macro is not None and is_macro:
-        macro_groups = options.macro.groups_of_topics(qids)
+    if macro is not None:
+        macro_groups = macro.groups_of_topics(qids)
         # Without a value in each group, there is no mean over the groups.
         if macro_groups is None:
             return {}
@@ -818,7 +835,7 @@ def _aggregate_values(
 
     clusters = clusters_of_topics(options.intervals.clusters, qids)
     # A group of one topic or cluster has no interval; for all topics, this is an error.
-    if is_part and len(clusters) == 1:
+    if is_one_group and len(clusters) == 1:
         return cells
     with errors_of(f"no interval for {subject}"):
         ends = _interval(measure, label, values, clusters, macro_groups, options.intervals)
@@ -918,7 +935,7 @@ def _check_function_of_mean(measure: AnyMeasure | None, values: list[float]) -> 
 
 
 def _mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the standard deviation (with n − 1), which is NaN for a single value."""
+    """Return the mean and the standard deviation (with n − 1), NaN for a single value."""
     if len(values) == 1:
         return values[0], math.nan
     # The rounded mean of equal values may differ from them, and they would seem to vary.
@@ -968,18 +985,24 @@ def _interval(
         raise MultiAspectError(
             f"expected at least two topics, got {n_topics}; evaluate more topics, or omit {remedy}"
         )
-    # The ends of the mean's interval are mapped to those of the aggregate.
-    from_mean = _aggregate_of_mean(measure, float(values.mean()), n_topics)
-    from_values = aggregate_values(measure, values.tolist())
-    if not math.isclose(from_mean, from_values, rel_tol=1e-9, abs_tol=1e-12):
+    # Intervals are known for means over topics. Any other aggregate must be a function of the mean,
+    # as a sum is: n_topics times the mean. Its interval is this function of the mean's interval.
+    mean = float(values.mean())
+    aggregate_of_mean = _aggregate_of_mean(measure, mean, n_topics)
+    aggregate_of_values = aggregate_values(measure, values.tolist())
+    is_function_of_mean = math.isclose(
+        aggregate_of_mean, aggregate_of_values, rel_tol=1e-9, abs_tol=1e-12
+    )
+    if not is_function_of_mean:
         raise MultiAspectError("its aggregate is not a function of the mean over topics")
-    if intervals.method == "bootstrap":
+
+    if intervals.method == "bootstrap":  # without clusters and macro means, see `aggregate`
         ends_of_mean = bootstrap_interval(values, intervals.confidence)
     else:
-        ends_of_mean = mean_interval(
-            values, intervals.confidence, intervals.ranges[label], clusters, groups
-        )
-    return sorted(_aggregate_of_mean(measure, end, n_topics) for end in ends_of_mean)
+        limits = intervals.ranges[label]
+        ends_of_mean = mean_interval(values, intervals.confidence, limits, clusters, groups)
+    ends = [_aggregate_of_mean(measure, end, n_topics) for end in ends_of_mean]
+    return sorted(ends)  # the function may decrease
 
 
 def _aggregate_of_mean(measure: AnyMeasure | None, mean: float, n_topics: int) -> float:

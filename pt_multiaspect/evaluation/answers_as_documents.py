@@ -128,20 +128,25 @@ def _measures_to_test(plan: Plan) -> dict[str, Any]:
 
 
 def _first_judged_answers(plan: Plan, outcomes: Sequence[Outcome]) -> _JudgedAnswers:
-    """Return the first answers of all runs that are judged, in the order of their topics."""
-    run_of_document: dict[str, int] = {}
-    answers_by_topic: dict[str, dict[str, float]] = {}
+    """Return the first answers of all runs that are judged, in the order of their topics.
+
+    There are at most `_MOST_ALONE`. Each run has one answer per topic, which no other run has.
+    """
+    # One run with the answers of all runs, which need any score.
+    run_of_docno: dict[str, int] = {}
+    union: dict[str, dict[str, float]] = {}
     for run, outcome in enumerate(outcomes):
         for qid, docno in outcome.documents.items():
-            run_of_document[docno] = run
-            answers_of_topic = answers_by_topic.setdefault(qid, {})
-            answers_of_topic[docno] = 1.0  # any score
-    hits = Rankings(answers_by_topic, plan.judgments).hits
-    pairs = hits.row[:_MOST_ALONE]
-    queries = hits.query[:_MOST_ALONE]
-    docnos = plan.judgments.docnos[pairs].tolist()
-    runs = [run_of_document[docno] for docno in docnos]
-    return _JudgedAnswers(pairs, queries, docnos, runs)
+            run_of_docno[docno] = run
+            answers_of_topic = union.setdefault(qid, {})
+            answers_of_topic[docno] = 1.0
+    # The hits of a run are its judged documents: the row of each in the judgments, and its query.
+    judged = Rankings(union, plan.judgments).hits
+    rows = judged.row[:_MOST_ALONE]
+    queries = judged.query[:_MOST_ALONE]
+    docnos = plan.judgments.docnos[rows].tolist()
+    runs = [run_of_docno[docno] for docno in docnos]
+    return _JudgedAnswers(rows, queries, docnos, runs)
 
 
 def _evaluate_alone(

@@ -94,9 +94,9 @@ def evaluate(
 
     Judged topics that runs lack are reported if at least five topics count.
 
-    A table of the values describes itself if labels are followed by their measures:
-    ``values.assign(definition=values["measure"].map(values.attrs["measures"])).to_csv("values.csv")``
-    is read by `read_values`.
+    A table of the values describes itself if labels are followed by their measures. With
+    ``definitions = values["measure"].map(values.attrs["measures"])``, the file that
+    ``values.assign(definition=definitions).to_csv("values.csv")`` writes is read by `read_values`.
 
     Examples
     --------

@@ -86,7 +86,8 @@ def fill_labels(
     """
     cutoff = None
     if depth is not None:
-        cutoff = count("depth")(depth)
+        check_depth = count("depth")
+        cutoff = check_depth(depth)
     seed = random_seed(seed)
     model = parse_labels(labels)
     judgments = Judgments.of(qrels)
@@ -95,37 +96,56 @@ def fill_labels(
     named_runs.check_files()
     rankings = [join(name, run, judgments) for name, run in named_runs]
 
-    # The universe: the judged and the retrieved documents.
+    # The universe: the judged and the retrieved documents. A view has their labels on one aspect;
+    # its scale is that of the qrels, as it cannot be inferred from documents without labels.
     universe = join_universe(judgments, judged_views, rankings, cutoff)
-    # Retrieved documents have no labels, from which scales could be inferred: those of the qrels.
     scales = Aspects({view.name: view.aspect for view in judged_views})
     views = universe.views(scales)
+    filled_labels = _fill_missing(model, universe, views, seed)
+
     source = "labels"
     if model is None:
         source = "observed"
-
-    query = universe.row_values(universe.pool_query)
-    docnos = universe.row_values(universe.docnos)
-    frame = pd.DataFrame({"qid": universe.qids[query], "docno": docnos})
+    label_columns: dict[str, Floats] = {}
     record: dict[str, Mapping[str, Any]] = {}
-    filled_labels = _fill_missing(model, universe, views, seed)
     for view, labels_of_aspect in zip(views, filled_labels, strict=True):
         column = _column_of_aspect(view.name, judgments)
-        frame[column] = universe.row_values(labels_of_aspect)
-        n_lacking = int((~view.known).sum())
+        label_columns[column] = labels_of_aspect
+        n_without_label = int((~view.known).sum())
         n_missing = int(np.isnan(labels_of_aspect).sum())
-        n_filled = n_lacking - n_missing
+        n_filled = n_without_label - n_missing
         record[view.name] = {"filled": n_filled, "missing": n_missing, "by": source}
 
     # Further columns of the qrels are kept.
-    known_columns = ("query_id", "doc_id", *record)
-    further_columns = [column for column in universe.columns if column not in known_columns]
-    frame = frame.join(universe.rows(further_columns))
-    by_topic_and_document = np.lexsort((docnos, query))  # the last key comes first
-    frame = frame.iloc[by_topic_and_document]
-    frame = frame.reset_index(drop=True)
+    other_columns = ("query_id", "doc_id", *record)
+    further_columns = [column for column in universe.columns if column not in other_columns]
+    frame = _frame_of_labels(universe, label_columns, further_columns)
     frame.attrs[FILLED] = record
     return frame
+
+
+def _frame_of_labels(
+    universe: Judgments, label_columns: Mapping[str, Floats], further_columns: Sequence[str]
+) -> pd.DataFrame:
+    """Return one row per document, sorted by topic and document.
+
+    Parameters
+    ----------
+    universe : Judgments
+        The documents.
+    label_columns : mapping of str to ndarray of float, each of shape (n_documents,)
+        The labels by column, after qid and docno.
+    further_columns : sequence of str
+        The columns of the universe that follow.
+    """
+    query = universe.row_values(universe.pool_query)
+    docnos = universe.row_values(universe.docnos)
+    frame = pd.DataFrame({"qid": universe.qids[query], "docno": docnos})
+    for column, labels in label_columns.items():
+        frame[column] = universe.row_values(labels)
+    frame = frame.join(universe.rows(further_columns))
+    by_topic_and_document = np.lexsort((docnos, query))  # the last key comes first
+    return frame.iloc[by_topic_and_document].reset_index(drop=True)
 
 
 def _fill_missing(

@@ -425,7 +425,9 @@ def is_combined(measure: object) -> bool:
 
 
 def labels_of_answers(measures: Mapping[str, Any]) -> set[str]:
-    """Return the labels of measures that combine criteria of answers.
+    """Return the labels of measures that combine criteria of answers, rather than rate rankings.
+
+    CAM and MM can do both, so it depends on the other labels.
 
     Parameters
     ----------
@@ -433,23 +435,26 @@ def labels_of_answers(measures: Mapping[str, Any]) -> set[str]:
         The measures by label; None for criteria, whose labels are no measures.
     """
     criteria: set[str] = set()
-    combined: list[str] = []
-    evaluate_rankings: list[str] = []
+    labels_of_means: list[str] = []
+    has_other_measures = False
     for label, measure in measures.items():
         if measure is None:
             criteria.add(label)
         elif is_combined(measure):
-            combined.append(label)
+            labels_of_means.append(label)
         else:
-            evaluate_rankings.append(label)
+            has_other_measures = True
 
     labels: set[str] = set()
-    for label in combined:
-        aspects = set(measures[label].spec or ())
-        # Without a declaration, all criteria are meant, unless it may be a measure of rankings.
-        if not aspects and not evaluate_rankings:
+    for label in labels_of_means:
+        declared_aspects = measures[label].spec or ()
+        aspects = set(declared_aspects)
+        # A mean that declares no aspects combines all criteria. Beside other measures, which
+        # evaluate rankings, it may evaluate rankings, too.
+        if not aspects and not has_other_measures:
             aspects = criteria
-        if aspects and aspects <= criteria:
+        is_of_criteria = aspects <= criteria
+        if aspects and is_of_criteria:
             labels.add(label)
     return labels
 
@@ -457,7 +462,8 @@ def labels_of_answers(measures: Mapping[str, Any]) -> set[str]:
 def labels_of_aspects(measures: Mapping[str, Any]) -> dict[str, str]:
     """Return the label of the values on each aspect.
 
-    Aspects are those of measures of one aspect, or else the criteria that the first mean combines.
+    Aspects are those of measures of one aspect, or else, for answers, the criteria that the first
+    mean combines. A criterion is its own label.
 
     Parameters
     ----------
@@ -468,24 +474,31 @@ def labels_of_aspects(measures: Mapping[str, Any]) -> dict[str, str]:
     if labels:
         return labels
     criteria = [label for label, measure in measures.items() if measure is None]
-    for measure in measures.values():
-        if is_combined(measure):
-            combined = measure.spec or criteria
-            return {name: name for name in combined if name in criteria}
-    return {}
+    means = [measure for measure in measures.values() if is_combined(measure)]
+    if not means:
+        return {}
+    # A mean that declares no aspects combines all criteria.
+    aspects = means[0].spec or criteria
+    return {aspect: aspect for aspect in aspects if aspect in criteria}
 
 
 def _labels_of_single_aspects(measures: Mapping[str, Any]) -> dict[str, str]:
-    """Return the label of the measure of each aspect, of those with the base of the first one."""
+    """Return the label of the measure of each single aspect.
+
+    To be comparable, all of these have one base, that of the first one, such as nDCG. Of several
+    measures of an aspect, it is the first one.
+    """
     labels: dict[str, str] = {}
     first_base = None
     for label, measure in measures.items():
+        # None for measures of several aspects; other objects than our measures have none.
         aspect = getattr(measure, "one_aspect", None)
         if not aspect:
             continue
         base = measure.bases.one
         if first_base is None:
             first_base = base
-        if base == first_base:
-            labels.setdefault(aspect, label)
+        has_first_base = base == first_base
+        if has_first_base and aspect not in labels:
+            labels[aspect] = label
     return labels

@@ -151,20 +151,23 @@ def _are_groups_drawn(by: Mapping[str, str], clusters: Mapping[str, str]) -> boo
     by, clusters : mapping of str to str
         The group and the cluster of each topic.
     """
+    # Each group with each cluster of its topics, once.
     distinct_pairs = {(group, clusters[qid]) for qid, group in by.items()}
 
-    # A group that occurs in several pairs has topics of several clusters, and vice versa.
-    group_in_several = _first_repeated(group for group, _ in distinct_pairs)
-    if group_in_several is None:
+    # A group in several pairs is divided among several clusters. If no group is divided, each lies
+    # in one cluster as a whole.
+    divided_group = _first_repeated(group for group, _ in distinct_pairs)
+    if divided_group is None:
         return True
-    cluster_in_several = _first_repeated(cluster for _, cluster in distinct_pairs)
-    if cluster_in_several is None:
+    # In the same way, if no cluster is divided, each lies within one group.
+    divided_cluster = _first_repeated(cluster for _, cluster in distinct_pairs)
+    if divided_cluster is None:
         return False
     macro_parameter = parameter("macro")
     raise MultiAspectError(
         f"{macro_parameter}: expected clusters that all lie within groups, or all contain whole "
-        f"groups, but the cluster {cluster_in_several} has topics of several groups, and the group "
-        f"{group_in_several} has topics of several clusters"
+        f"groups, but the cluster {divided_cluster} has topics of several groups, and the group "
+        f"{divided_group} has topics of several clusters"
     )
 
 

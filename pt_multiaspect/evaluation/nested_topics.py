@@ -98,13 +98,16 @@ def nested_topics(
     qids : iterable of object
         Query ids; repeated ones count once.
     by : mapping of str to str, optional
-        Groups of the topics that are tested separately. They are no clusters of their topics.
+        Groups of the topics that are tested separately. A level of the ids that divides the topics
+        in the same way is passed over: within such a group, all topics would be one cluster.
     """
-    for groups in reversed(nested_levels(qids)):
+    from_innermost = nested_levels(qids)
+    for groups in reversed(from_innermost):
         if by is None:
             return NestedTopics(groups)
         topics = groups.index.to_series()
-        if not _is_same_partition(groups, topics.map(by)):
+        tested_groups = topics.map(by)
+        if not _is_same_partition(groups, tested_groups):
             return NestedTopics(groups)
     return None
 
@@ -162,7 +165,14 @@ def _split_ids(ids: pd.Series, pattern: re.Pattern[str]) -> pd.DataFrame:
 
 
 def _head_and_number(match: re.Match[str]) -> tuple[str, int]:
-    """Return the head of an id and the number at its end; letters are counted from a = 1."""
+    """Return the head of an id and the number at its end: 106 and 3 of 106_3, 106_c and 106c.
+
+    Parameters
+    ----------
+    match : Match
+        The parts of the id by name: ``head`` and ``number`` of 106_3, ``head`` and ``letter`` of
+        106_c, or ``stem`` and ``variant`` of 106c. The others are None.
+    """
     parts = match.groupdict()
     head = parts["head"]
     if head is None:
@@ -173,8 +183,8 @@ def _head_and_number(match: re.Match[str]) -> tuple[str, int]:
     letter = parts["letter"]
     if letter is None:
         letter = parts["variant"]
-    position_in_alphabet = ord(letter.lower()) - ord("a")
-    return head, position_in_alphabet + 1
+    letters_before = ord(letter.lower()) - ord("a")
+    return head, letters_before + 1  # a is 1
 
 
 def _is_nested(parts: pd.DataFrame, n_topics: int) -> bool:
@@ -211,7 +221,7 @@ def _is_nested(parts: pd.DataFrame, n_topics: int) -> bool:
 
 
 def _is_numbered_as_clef(parts: pd.DataFrame) -> bool:
-    """Return whether ids are numbered as those of CLEF eHealth, such as 101002 (head 101, number 2).
+    """Return whether ids are numbered as in CLEF eHealth, such as 101002 (head 101, number 2).
 
     They have at least five heads. The lowest number of all is at most 3, the highest at most 20.
     """
@@ -271,14 +281,15 @@ def _patterns(groups: pd.Series) -> Iterator[str]:
     if not separators:
         yield from _PATTERNS_WITHOUT_SEPARATOR
         return
+    # `separator` matches one separator, `part` what is between two of them.
     characters = _as_character_class(separators)
+    part = f"[^{characters}]+"
     if len(separators) > 1:
         separator = f"[{characters}]"
-    elif separators in ".|+":
+    elif separators in ".|+":  # these have another meaning in patterns
         separator = re.escape(separators)
-    else:
+    else:  # without needless backslashes, as users see the pattern
         separator = separators
-    part = f"[^{characters}]+"
     yield rf"(\d+){separator}.*"  # 12 of 12_a_b
     yield rf"({part}){separator}.*"  # q12 of q12_a_b
     yield rf"(.+){separator}{part}"  # q12_a of q12_a_b

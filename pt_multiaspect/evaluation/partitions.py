@@ -211,7 +211,8 @@ class Evaluator:
         if rows is None:
             type_name = type(frame).__name__
             raise MultiAspectError(
-                f"expected a data frame with the columns name, qid, docno and score, got {type_name}"
+                "expected a data frame with the columns name, qid, docno and score, got "
+                f"{type_name}"
             )
         check_distinct_columns(rows, "runs")
         rows = _with_group(rows, frame)
@@ -303,7 +304,7 @@ class Evaluator:
             runs = [str(name) for name in names]
         refuse_unknown(rows["name"].unique(), runs, "values of the runs")
 
-        # Parts without judged queries have rows that only tell their runs.
+        # A part without judged queries has one row, without a value, that only tells its run.
         has_no_value = rows["value"].isna()
         is_judged = rows["qid"].isin(self._plan.judgments.qids)
         is_placeholder = has_no_value & ~is_judged
@@ -312,17 +313,19 @@ class Evaluator:
         check_one_value(rows)
         self._check_all_runs(runs, rows, placeholders)
 
-        values = self._read_values(runs, rows)
+        values = self._read_values(runs, rows)  # shape (n_runs, n_measures, n_queries)
         is_missing = np.isnan(values)
         lacks_query = np.asarray(is_missing.all(axis=1))  # shape (n_runs, n_queries)
         self._check_all_measures(runs, is_missing, lacks_query)
         if self._by == "run":
             self._check_all_queries(runs, lacks_query)
+        # With parts of runs, queries that are in no part count as empty rankings.
         if lacks_query.any():
             empty_ranking = Rankings({}, self._plan.judgments)
             values_if_empty = self._plan.values(empty_ranking)  # shape (n_measures, n_queries)
             self._warn_of_missing_topics(runs, lacks_query)
-            values = np.where(lacks_query[:, None, :], values_if_empty, values)
+            lacks_values = lacks_query[:, np.newaxis, :]  # the same for all measures
+            values = np.where(lacks_values, values_if_empty, values)
         result = self._plan.frame(runs, list(values))
         measure_of_label = dict(zip(self._plan.labels, self._plan.measures, strict=True))
         record_measures(result, measure_of_label)
@@ -357,8 +360,8 @@ class Evaluator:
             first_runs = choices(without_values[:3])
             total = tally(len(without_values), "run")
             raise MultiAspectError(
-                f"expected values of every run, got none of {first_runs} {total}: no query of these "
-                "is judged, or a part was lost"
+                f"expected values of every run, got none of {first_runs} {total}: no query of "
+                "these is judged, or a part was lost"
             )
 
     def _read_values(self, runs: list[str], rows: pd.DataFrame) -> Floats:
@@ -457,7 +460,9 @@ def _positions(names: pd.Series, known: Any) -> Ints:
 
 
 def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
-    """Return rows with the column of their group, which ``groupby(…).apply`` of pandas leaves out.
+    """Return rows with the column of their group, which pandas' ``groupby(…).apply`` leaves out.
+
+    The column is that of the runs or of the queries. Without a group, rows are unchanged.
 
     Parameters
     ----------
@@ -472,26 +477,25 @@ def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
         If the runs of the rows remain unknown.
     """
     has_runs = "name" in rows.columns
-    missing: list[str] = []
-    if not has_runs:
-        missing.append("name")
-    if "qid" not in rows.columns and "query_id" not in rows.columns:
-        missing.append("qid")
+    has_queries = "qid" in rows.columns or "query_id" in rows.columns
+    if has_runs and has_queries:
+        return rows
+    # The name of a group by one column is the value of this column in all its rows. Groups by
+    # several columns have a tuple as their name.
     group = None
-    if isinstance(frame, pd.DataFrame) and missing:
+    if isinstance(frame, pd.DataFrame):
         group = getattr(frame, "name", None)
-    # The name of a group by one column is the value of this column: the only one that is missing.
-    is_single_name = group is not None and pd.api.types.is_scalar(group)
-    if len(missing) == 1 and is_single_name:
-        missing_column = missing[0]
-        return rows.assign(**{missing_column: group})
+    is_by_one_column = group is not None and pd.api.types.is_scalar(group)
+    if has_queries and is_by_one_column:
+        return rows.assign(name=group)
+    if has_runs and is_by_one_column:
+        return rows.assign(qid=group)
     # Missing query ids are an error of the run that is read from the rows.
     if has_runs:
         return rows
 
     got = choices(rows.columns)
     remedy = ""
-    # Groups by several columns have a tuple as their name.
     if isinstance(group, tuple):
         remedy = (
             ". In pandas, apply leaves out the columns of groups: use [ev(part) for _, part "

@@ -133,24 +133,32 @@ class Plan:
     def values(self, rankings: Rankings) -> Floats:
         """Return the values of a run that is joined with the judgments.
 
+        Measures of ir-measures are computed together: those by subtopic by `self._diversity`, the
+        others by `self._standard`; each is None without such measures. Measures of this package
+        evaluate themselves.
+
         Returns
         -------
         ndarray of float, shape (n_measures, n_queries)
         """
 
         def distinct_rows() -> pd.DataFrame:
-            """Return the last row of each document of a query, as other measures count it."""
+            """Return the run for users' functions, with the last row of each repeated document."""
             rows = rankings.source.to_pandas()
             return rows.drop_duplicates(["query_id", "doc_id"], keep="last")
 
         values: dict[AnyMeasure, Floats] = {}
         with warn_once_of(self._warned):
             if self._standard is not None:
-                values.update(self._standard.values(rankings, distinct_rows))
+                # The function is called only if a measure needs its result.
+                standard_values = self._standard.values(rankings, distinct_rows)
+                values.update(standard_values)
             if self._diversity is not None:
-                values.update(self._diversity.values(rankings.frame_by_rank()))
+                diversity_values = self._diversity.values(rankings.frame_by_rank())
+                values.update(diversity_values)
             for measure in self.measures:
-                if measure not in values:
+                is_of_package = measure not in values
+                if is_of_package:
                     values[measure] = measure.evaluate(rankings)
         return np.stack([values[measure] for measure in self.measures])
 

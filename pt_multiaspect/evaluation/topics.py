@@ -44,7 +44,9 @@ def check_all_topics(measures: object, purpose: str) -> None:
     purpose : str
         Why the caller evaluates all topics.
     """
-    if check_average_over(None, measures) == JUDGED:
+    # None stands for the choice of the suite; other measures are over all judged topics.
+    topics = check_average_over(None, measures)
+    if topics == JUDGED:
         return
     remedy = "pass dict(suite) to evaluate its measures over all judged topics"
     if in_shell():
@@ -104,28 +106,29 @@ def _topics_above_zero(label: str, measure: ir_measures.Measure, judgments: Judg
     ndarray of bool, shape (n_queries,)
         At least one is True.
     """
-    positive_topics = parameter("average_over", POSITIVE)
-    all_topics = parameter("average_over", JUDGED)
+    # The parameter as the user gave it, and as it always works, for errors.
+    given = parameter("average_over", POSITIVE)
+    alternative = parameter("average_over", JUDGED)
     try:
         if supports(measure):
-            has_positive = _topics_with_positive(measure, judgments)
+            has_positive = _topics_with_positive_term(measure, judgments)
         else:
             has_positive = topics_with_positive(measure, judgments)
-    # Such a measure has no value on any topic.
     except MissingAspectError as error:
+        # The measure has no value on any topic, so the alternative would not help.
         raise MultiAspectError(f"{label}: {error}") from None
-    # Others do not tell which documents are positive.
     except MultiAspectError as error:
-        raise MultiAspectError(f"{positive_topics}: {error}; use {all_topics}") from None
+        # The measure does not tell which documents are positive.
+        raise MultiAspectError(f"{given}: {error}; use {alternative}") from None
     if not has_positive.any():
         raise MultiAspectError(
-            f"{positive_topics}: no topic has a positive document for {label}, so it has no mean; "
-            f"leave the measure out, or use {all_topics}"
+            f"{given}: no topic has a positive document for {label}, so it has no mean; "
+            f"leave the measure out, or use {alternative}"
         )
     return has_positive
 
 
-def _topics_with_positive(measure: Measure, judgments: Judgments) -> Bools:
+def _topics_with_positive_term(measure: Measure, judgments: Judgments) -> Bools:
     """Return a mask of the topics with a positive document for a measure of this package.
 
     In these, values can exceed 0.

@@ -89,11 +89,12 @@ class Format:
 
 
 def _read_trec_eval(text: Text, layout: str) -> Iterator[_Line]:
-    """Yield the lines of ``trec_eval -q``, except those whose values are texts."""
-    for line in _read_fields(text, layout, columns=_COLUMNS_OF_FORMAT["trec_eval"]):
+    """Yield the lines of ``trec_eval -q``, except those of relstring, whose values are texts."""
+    columns = _COLUMNS_OF_FORMAT["trec_eval"]
+    for line in _read_fields(text, layout, columns=columns):
         measure = line.cells["measure"]
-        has_number = _RELSTRING.fullmatch(measure) is None
-        if has_number:
+        is_relstring = _RELSTRING.fullmatch(measure) is not None
+        if not is_relstring:
             yield line
 
 

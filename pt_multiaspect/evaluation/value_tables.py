@@ -210,26 +210,27 @@ def _definitions(title: str, names: Objects, column: pd.Series[Any]) -> dict[str
     MultiAspectError
         If a name has several definitions, or one that is not a measure.
     """
+    # All cells of a name must agree. An empty one agrees with the name itself.
     definition_of_name: dict[str, str] = {}
-    defined_names: set[str] = set()
+    names_with_cell: set[str] = set()
     rows = zip(names.tolist(), column.tolist(), strict=True)
     distinct_rows = dict.fromkeys(rows)
     for name, cell in distinct_rows:
-        if _is_empty(cell):
-            definition = name
-        else:
+        definition = name
+        if not _is_empty(cell):
             definition = str(cell)
-            defined_names.add(name)
+            names_with_cell.add(name)
         earlier = definition_of_name.setdefault(name, definition)
         if earlier != definition:
             raise MultiAspectError(
                 f"{title}: expected one definition of the measure {name}, got {earlier} and "
                 f"{definition}; rename one of the two"
             )
-    # Names without a definition are left out.
+
+    # Names whose cells are all empty have no definition.
     definitions: dict[str, str] = {}
     for name, definition in definition_of_name.items():
-        if name in defined_names:
+        if name in names_with_cell:
             _check_definition(title, name, definition)
             definitions[name] = definition
     return definitions

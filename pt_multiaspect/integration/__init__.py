@@ -1,1 +1,1 @@
-"""Integration with ir-measures and PyTerrier: measure strings, provider, and names in experiments."""
+"""Integration with ir-measures and PyTerrier: strings, provider, and names in experiments."""

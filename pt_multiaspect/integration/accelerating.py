@@ -1,8 +1,8 @@
-"""Optional computation of standard measures of ir-measures and PyTerrier by the kernels of this package."""
+"""Optional computation of standard measures by the kernels of this package."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -78,6 +78,7 @@ def accelerate() -> Acceleration:
     ...     ir_measures.calc_aggregate([ir_measures.AP], {"q1": {"d1": 1}}, {"q1": {"d1": 1.0}})
     {AP: 1.0}
     """
+    # Its creation begins the acceleration.
     return Acceleration()
 
 
@@ -93,6 +94,7 @@ class Acceleration:
     """
 
     def __init__(self) -> None:
+        """Begin the acceleration, unless it is already active."""
         is_active = len(_installed_providers()) > 0
         self._began_here = not is_active
         if self._began_here:
@@ -136,7 +138,7 @@ class _AcceleratedProvider(Provider):  # type: ignore[misc]
         return bool(pytrec_eval.is_available() and pytrec_eval.supports(measure))
 
     def _evaluator(self, measures: Iterable[AnyMeasure], qrels: object) -> Evaluator:
-        """Return an accelerated evaluator, or that of pytrec_eval if it would not be faster or differ."""
+        """Return an accelerated evaluator, or pytrec_eval's if this is as fast or would differ."""
         # An iterator can be read only once.
         if isinstance(measures, Iterator):
             measures = set(measures)
@@ -201,51 +203,75 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
 
     @cached_property
     def _groups(self) -> list[list[AnyMeasure]]:
-        """The groups of measures that pytrec_eval computes together, in the order in which it yields them.
+        """The groups of measures that pytrec_eval computes together, in the order of its results.
 
-        The order depends on that of sets. pt.Experiment shows its columns in this order.
+        pt.Experiment shows its columns in this order, which depends on that of sets. So pytrec_eval
+        itself is asked, by an evaluation of two queries.
         """
         qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}}
         run = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
         evaluator = ir_measures.pytrec_eval.evaluator(self.measures, qrels)
+        # First all measures of the first group on q1, then on q2, then the second group on q1, …
         metrics = evaluator._iter_calc(run)
-        parts = []
-        for _, metrics_of_query in groupby(metrics, key=lambda metric: metric.query_id):
-            parts.append([metric.measure for metric in metrics_of_query])
-        # Each group has two parts, for q1 and for q2, with the same measures.
-        return parts[::2]
+        measures_of_blocks: list[list[AnyMeasure]] = []
+        for _, block in groupby(metrics, key=lambda metric: metric.query_id):
+            measures_of_blocks.append([metric.measure for metric in block])
+        # Every other block, those on q1, since those on q2 have the same measures.
+        return measures_of_blocks[::2]
 
     def _iter_calc(self, run: object) -> Iterator[Metric]:
         """Yield the values of a run, in the order of pytrec_eval."""
         run = as_repeatable(run)
         frame = _plain_frame(run, _RUN, _REAL_NUMBERS)
-        if frame is None:
+        if frame is None:  # pytrec_eval may read it in another way
             yield from self._original._iter_calc(run)
             return
         rankings = Rankings(frame, self._prepared.judgments)
-        rows_by_qid = _rows_by_judged_qid(rankings, self._prepared.judgments)
-        values: dict[tuple[AnyMeasure, str], float] = {}
-        accelerated = self._prepared.standard.values(rankings, lambda: frame)
-        for measure, values_of_queries in accelerated.items():
-            query_values = values_of_queries.tolist()
-            for qid, row in rows_by_qid.items():
-                values[measure, qid] = query_values[row]
-        for original in self._originals_of_others:
-            for metric in original._iter_calc(run):
-                values[metric.measure, metric.query_id] = metric.value
-        # As in pytrec_eval: by group, then by query, then by measure of the group.
+        row_of_qid = _rows_by_judged_qid(rankings, self._prepared.judgments)
+        remaining = self._metrics(run, frame, rankings, row_of_qid)
+        # As in pytrec_eval: by group of measures, then by query, then by measure of the group.
         for measures in self._groups:
-            for qid, measure in product(rows_by_qid, measures):
-                if (measure, qid) in values:
-                    value = values.pop((measure, qid))
-                    yield Metric(query_id=qid, measure=measure, value=value)
-        # Measures that pytrec_eval confuses with others are in no group.
-        for (measure, qid), value in values.items():
-            yield Metric(query_id=qid, measure=measure, value=value)
+            for qid, measure in product(row_of_qid, measures):
+                metric = remaining.pop((measure, qid), None)
+                if metric is not None:
+                    yield metric
+        # What remains is of measures that are in no group, as pytrec_eval confuses them with others
+        # when it computes all of them together.
+        yield from remaining.values()
+
+    def _metrics(
+        self, run: object, frame: pd.DataFrame, rankings: Rankings, row_of_qid: Mapping[str, int]
+    ) -> dict[tuple[AnyMeasure, str], Metric]:
+        """Return the values of a run, in any order, by measure and query.
+
+        Parameters
+        ----------
+        run : object
+            The run as it was given.
+        frame : DataFrame
+            Its queries, documents and scores.
+        rankings : Rankings
+            The run, joined with the judgments.
+        row_of_qid : mapping of str to int
+            The row in the judgments of each judged query of the run.
+        """
+        metrics: dict[tuple[AnyMeasure, str], Metric] = {}
+        # By measure, arrays of shape (n_judged_queries,).
+        accelerated = self._prepared.standard.values(rankings, lambda: frame)
+        for measure, values in accelerated.items():
+            value_of_row = values.tolist()
+            for qid, row in row_of_qid.items():
+                value = value_of_row[row]
+                metrics[measure, qid] = Metric(query_id=qid, measure=measure, value=value)
+        # Measures that are not accelerated.
+        for evaluator in self._originals_of_others:
+            for metric in evaluator._iter_calc(run):
+                metrics[metric.measure, metric.query_id] = metric
+        return metrics
 
 
 def _rows_by_judged_qid(rankings: Rankings, judgments: Judgments) -> dict[str, int]:
-    """Return the row in the judgments of each query of a run, without the queries that have none."""
+    """Return the row in the judgments of each query of a run that is judged."""
     qids = rankings.source.qids
     rows = judgments.query_positions(qids)
     is_judged = rows >= 0

@@ -21,12 +21,12 @@ def aggregate_values(measure: Measure | None, values: Sequence[float]) -> float:
 
 
 def aggregate_is_mean(measure: Measure | None) -> bool:
-    """Return whether the aggregate of a measure is the mean over topics (True if the measure is unknown)."""
+    """Return whether the aggregate of a measure is the mean over topics; None, unknown, has it."""
     return measure is None or isinstance(measure.aggregator(), MeanAgg)
 
 
 def aggregate_is_sum(measure: Measure | None) -> bool:
-    """Return whether the aggregate of a measure is the sum over topics, as of counts such as NumRet."""
+    """Return whether the aggregate of a measure is the sum over topics, as of NumRet."""
     return aggregate_values(measure, [1.0, 1.0]) == 2
 
 

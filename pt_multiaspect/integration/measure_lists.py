@@ -1,4 +1,4 @@
-"""Measures in command-line syntax: several in one string, with aliases, and strings without quotes."""
+"""Measures in command-line syntax: several in a string, with aliases, and without quotes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parsing of measures given as objects, names, sequences or mappings, and their record in long frames."""
+"""Parsing of measures in any form: objects, names, sequences, mappings, records of long frames."""
 
 from __future__ import annotations
 
@@ -115,8 +115,10 @@ def alias(name: str, measure: MeasureLike) -> MeasureName:
     >>> overall = ma.alias("overall", ma.CAM(base="AP"))
     >>> overall
     'overall'
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
-    >>> ma.evaluate({"mine": {"q1": {"d1": 2.0, "d2": 1.0}}}, qrels, [overall, "AP"], progress=False)
+    >>> first = {"relevance": 1, "credibility": 0}
+    >>> qrels = {"q1": {"d1": first, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> ma.evaluate({"mine": run}, qrels, [overall, "AP"], progress=False)
        name qid  measure  value
     0  mine  q1  overall   0.75
     1  mine  q1       AP   1.00
@@ -147,9 +149,10 @@ def refuse_other_name(alias: str, measure: ir_measures.Measure) -> None:
 
 
 def _may_be_called(measure: ir_measures.Measure, namesakes: Sequence[ir_measures.Measure]) -> bool:
-    """Return whether a measure may have a name: it has the parameters that the name states, and others.
+    """Return whether the name of some measures is true of another measure, which it may alias.
 
-    On relevance, `On` may also have the name of its base, and so may `Subtopics`.
+    The measure must be one of these, with the parameters that they have, and any further ones. Or
+    it evaluates such a measure, its base, on relevance (`On`) or on subtopics (`Subtopics`).
 
     Parameters
     ----------
@@ -160,8 +163,10 @@ def _may_be_called(measure: ir_measures.Measure, namesakes: Sequence[ir_measures
     """
     if _has_params_of(measure, namesakes):
         return True
-    base = getattr(getattr(measure, "bases", None), "default", None)
-    # Bases of ir-measures are wrapped.
+    # Only measures over a base have a base, whose default is that of all aspects.
+    bases = getattr(measure, "bases", None)
+    base = getattr(bases, "default", None)
+    # A base that ir-measures computes is an adapter of its measure.
     base_measure = getattr(base, "measure", base)
     is_on_relevance = getattr(measure, "one_aspect", None) == "relevance"
     is_on_subtopics = is_diversity_measure(base_measure)
@@ -171,29 +176,33 @@ def _may_be_called(measure: ir_measures.Measure, namesakes: Sequence[ir_measures
 
 
 def _has_params_of(measure: ir_measures.Measure, namesakes: Sequence[ir_measures.Measure]) -> bool:
-    """Return whether a measure has the class of namesakes, and the parameters that all of these have."""
+    """Return whether a measure has the class of namesakes, and the parameters common to them.
+
+    Namesakes may differ in a parameter, as those of P do in cutoffs: their name leaves it open.
+    """
     of_same_class = [namesake for namesake in namesakes if type(namesake) is type(measure)]
     if not of_same_class:
         return False
     if measure in of_same_class:
         return True
+    first, *others = [_stated_params(namesake) for namesake in of_same_class]
     params = _stated_params(measure)
-    params_of_namesakes = [_stated_params(namesake) for namesake in of_same_class]
-    for name, value in params_of_namesakes[0].items():
-        # Namesakes that differ in a parameter, as P does in cutoffs, leave it open.
-        is_common = all(others.get(name) == value for others in params_of_namesakes)
+    for name, value in first.items():
+        is_common = all(other.get(name) == value for other in others)
         if is_common and params.get(name) != value:
             return False
     return True
 
 
 def _stated_params(measure: ir_measures.Measure) -> dict[str, Any]:
-    """Return the parameters that a measure prints but its scales, which complete names of aspects.
+    """Return the parameters that the printed form of a measure states, without ``aspects``.
 
-    ``CAM(base='nDCG@3')`` prints the cutoff 3.
+    Scales of aspects are left out, as they may be added to a measure that has a name.
+    ``CAM(base='nDCG@3')`` is printed as ``CAM@3``, and states the cutoff 3.
     """
     if not supports(measure):
         return dict(measure.params)
+    # The parameters in brackets, and the cutoff after @.
     params, cutoff = measure._spell_params()
     params.pop("aspects", None)
     if cutoff is not None:
@@ -215,8 +224,8 @@ TRACK_NAMES: dict[str, ir_measures.Measure] = {
 }
 #: Names in that evaluator whose values no measure of this package has.
 _OTHER_TRACK_NAMES = {
-    "nlre_three": "divides by a sum that is not the maximum of the rank errors, so that its values differ from "
-    "NLRE; use NLRE, for any number of aspects"
+    "nlre_three": "divides by a sum that is not the maximum of the rank errors, so that its values "
+    "differ from NLRE; use NLRE, for any number of aspects"
 }
 RESERVED.update(TRACK_NAMES, _OTHER_TRACK_NAMES)
 
@@ -273,17 +282,26 @@ def _parse_text(text: str) -> list[ir_measures.Measure]:
     try:
         members, left_out = trec_names(text)
     except ValueError as error:
-        # ir-measures says so of known names; others may be its own.
+        # Of names of trec_eval, ir-measures says so. Others may be names of its own.
         is_unsupported = "not yet supported" in str(error)
-    if members:
-        if left_out:
-            warn_once(
-                f"{text} is evaluated without {choices(left_out)}, which ir-measures does not "
-                "support; list measures by name to choose others"
-            )
-        return [check_params(member) for member in members]
+    if not members:
+        return [_parse_ir_measures_name(text, is_unsupported)]
+    if left_out:
+        warn_once(
+            f"{text} is evaluated without {choices(left_out)}, which ir-measures does not "
+            "support; list measures by name to choose others"
+        )
+    return [check_params(member) for member in members]
+
+
+def _parse_ir_measures_name(text: str, is_unsupported: bool) -> ir_measures.Measure:
+    """Parse a name of ir-measures, such as ``nDCG@10``.
+
+    `is_unsupported` is whether the text is a measure of trec_eval that ir-measures does not
+    support, for an error that says so.
+    """
     try:
-        return [_check_complete(read_measure(text))]
+        return _check_complete(read_measure(text))
     except MultiAspectError:
         if is_unsupported:
             raise MultiAspectError(
@@ -301,26 +319,41 @@ def find_measures(measure: Any) -> list[ir_measures.Measure]:
 
 
 def short_label(label: str, measure: ir_measures.Measure | None) -> str:
-    """Return the name and the cutoff of a printed measure, of `On` its base and aspect; other labels are unchanged.
+    """Return the label of a measure without its parameters, for headers of tables.
 
-    The label may lack what a declaration adds to the measure, such as the scales of a file.
+    A printed measure, ``CAM(base='AP')@10``, becomes ``CAM@10``, and one on a single aspect its
+    base and aspect, ``AP relevance``. Other labels, aliases, are returned unchanged.
     """
-    printed = _PRINTED.fullmatch(label)
-    if measure is None or printed is None:
-        return label
-    has_name = printed["name"] == measure.NAME
-    has_params = printed["params"] is not None
-    is_printed_measure = label == str(measure)
-    if not is_printed_measure:
-        # An alias may look like a measure, but cannot be parsed.
-        is_printed_measure = has_name and has_params and len(find_measures(label)) > 0
-    if not is_printed_measure:
+    parts = _PRINTED.fullmatch(label)
+    if measure is None or parts is None or not _is_printed_form(label, parts, measure):
         return label
     aspect = getattr(measure, "one_aspect", None)
     if aspect is not None:
         return f"{measure.bases.one} {aspect}"
-    cutoff = printed["cutoff"] or ""
-    return printed["name"] + cutoff
+    cutoff = parts["cutoff"] or ""
+    return parts["name"] + cutoff
+
+
+def _is_printed_form(label: str, parts: re.Match[str], measure: ir_measures.Measure) -> bool:
+    """Return whether a label is a measure as it is printed, rather than an alias of it.
+
+    The label may lack parameters that were added later, such as the scales of a file.
+
+    Parameters
+    ----------
+    label : str
+        The label.
+    parts : Match
+        Its name, parameters and cutoff.
+    measure : Measure
+        The measure.
+    """
+    if label == str(measure):
+        return True
+    if parts["name"] != measure.NAME or parts["params"] is None:
+        return False
+    # An alias such as "CAM(ours)" looks like a measure, but cannot be parsed.
+    return len(find_measures(label)) > 0
 
 
 def parse_one(measure: MeasureLike) -> ir_measures.Measure:
@@ -336,7 +369,8 @@ def parse_one(measure: MeasureLike) -> ir_measures.Measure:
 
 
 def _check_complete(measure: ir_measures.Measure) -> ir_measures.Measure:
-    """Return a measure, after checking that it has all parameters that ir-measures requires."""
+    """Return a measure, after checking that it has all parameters that its class requires."""
+    # Measures of this package check this themselves when they are created.
     if supports(measure):
         return measure
     required = [name for name, param in measure.SUPPORTED_PARAMS.items() if param.required]
@@ -361,7 +395,7 @@ def _example_with_params(name: str, params: Sequence[str]) -> str:
 
 
 def _check_trec_name(text: str) -> None:
-    """Reject a trec_eval name followed by other text, such as ``ndcg_cut_10@5``, which ir-measures ignores."""
+    """Reject a trec_eval name with further text, as ``ndcg_cut_10@5``, that would be ignored."""
     import pytrec_eval
 
     # Longer names first: a name may begin with another one.
@@ -466,7 +500,7 @@ def _parse_several(measures: Iterable[Any]) -> dict[str, ir_measures.Measure]:
 
 
 def _is_qrels(measures: object) -> bool:
-    """Return whether the argument for measures is a frame, judgments, or a dict ``{qid: {docno: ...}}``."""
+    """Return whether measures are instead a frame, judgments, or a dict ``{qid: {docno: ...}}``."""
     if isinstance(measures, Mapping):
         return any(isinstance(value, Mapping) for value in measures.values())
     # Frames of any library have columns. The class is asked, as a measure may compute attributes.
@@ -503,10 +537,11 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     """
     if supports(measure):
         return measure
-    rel = measure.SUPPORTED_PARAMS.get("rel")  # the lowest label that counts as relevant
-    is_binary = rel is not None
-    if is_binary and "rel" not in measure.params:
-        # ir-measures cannot compute RBP without rel; here, rel is then 1, as in `evaluate`.
+    # The parameter of binary measures for the lowest relevant label. Without it, `On` would use the
+    # threshold of the aspect, so the default of ir-measures is made explicit.
+    rel = measure.SUPPORTED_PARAMS.get("rel")
+    if rel is not None and "rel" not in measure.params:
+        # RBP has no default, and ir-measures cannot compute it without rel; `evaluate` uses 1.
         is_rbp = isinstance(measure, type(RBP))
         if is_rbp or rel.default == 1:
             measure = measure(rel=1)
@@ -514,7 +549,7 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
 
 
 def definition_of(measure: ir_measures.Measure) -> str:
-    """Return a printed measure, with its scales instead of their name, which other processes do not know."""
+    """Return a printed measure with its scales, not their name, which other processes lack."""
     scales = measure.params.get("aspects")
     if isinstance(scales, Aspects) and scales.name is not None:
         return str(measure(aspects=Aspects(scales)))
@@ -530,7 +565,7 @@ def read_record(perquery: pd.DataFrame) -> Mapping[str, Any]:
 
 
 def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, MeasureLike | None]) -> None:
-    """Record in the frame the measures of its labels; None for a label that does not name a measure.
+    """Record in the frame the measures of its labels; None for a label that names no measure.
 
     A measure is recorded with its `definition_of`. Printed measures, as read from files, are parsed
     when they are looked up. A label that the frame has recorded as `UNIT_SCORE` remains one if it

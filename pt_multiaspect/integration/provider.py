@@ -51,14 +51,20 @@ class LastJudgments(threading.local):
         return self._judgments
 
     def fresh_copy(self, qrels: object) -> Judgments:
-        """Return judgments without the cached results of measures, as a user's class may have changed since."""
+        """Return judgments without the results of measures that `Judgments` caches.
+
+        Results are cached by measure, and the class of a user's measure may have changed since.
+        """
         if not isinstance(qrels, pd.DataFrame):
             return Judgments.of(qrels)
         last = self.of(qrels)
-        result = copy(last)
-        # The hash table of the pairs depends on the qrels only, so it is shared.
-        result.compute_once("pairs", lambda: last.pairs)
-        return result
+        # A copy of judgments, like a pickled one, has the qrels, but no cached results.
+        without_results = copy(last)
+        # One result depends on the qrels only: the hash table of the judged pairs. It is computed
+        # once for all copies, and stored in the copy under the key by which `Judgments` finds it.
+        pairs = last.pairs
+        without_results.compute_once("pairs", lambda: pairs)
+        return without_results
 
 
 _last = LastJudgments()
@@ -70,13 +76,14 @@ def supports(measure: object) -> TypeGuard[Measure]:
 
 
 def reads_relevance_only(measure: AnyMeasure) -> bool:
-    """Return whether a measure has no values for topics without a label of relevance.
+    """Return whether a measure is one of ir-measures, which reads only the column relevance.
 
-    These are the measures of ir-measures. Those of this package, and users' functions, are defined
-    on all columns.
+    It has no values for topics without a label in this column. Measures of this package, and users'
+    functions, may read all columns, and have values for all topics.
     """
+    is_of_package = supports(measure)
     is_users_function = function_of(measure) is not None
-    return not (supports(measure) or is_users_function)
+    return not is_of_package and not is_users_function
 
 
 class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
@@ -98,7 +105,7 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
         super().__init__(ordered, self.judgments.qids.tolist())
 
     def iter_calc(self, run: object) -> Iterator[Metric]:
-        """Yield a value for every measure and every judged query, including queries missing from the run."""
+        """Yield a value for each measure and judged query, also for those missing from the run."""
         rankings = Rankings(run, self.judgments)
         warn_of_no_common_query(rankings)
         warn_of_no_common_document(rankings)
@@ -138,11 +145,9 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
 
 
 def register() -> None:
-    """Let ir-measures compute the measures of this package, and evaluate its own measures on wide qrels.
+    """Let ir-measures compute the measures of this package, and its own measures on wide qrels.
 
-    Repeated calls have no effect. Files that judge different pairs result in a column of relevance
-    with missing labels, and thus of floats, which pytrec_eval rejects and others count as judged.
-    Qrels with integers are passed unchanged.
+    Repeated calls have no effect.
     """
     install_literals()
     pipeline = ir_measures.DefaultPipeline
@@ -151,6 +156,9 @@ def register() -> None:
     )
     if not is_registered:
         pipeline.providers.append(MultiAspectProvider())
+    # In wide qrels, the column relevance may lack labels, and then has floats, which pytrec_eval
+    # rejects and other providers count as judged. These two functions call the original ones with
+    # integers where possible, and check that there are documents.
     pipeline._evaluator = _evaluator
     pipeline._iter_calc = _iter_calc
 
@@ -159,7 +167,7 @@ _original = ir_measures.DefaultPipeline._evaluator
 
 
 def _iter_calc(measures: Iterable[AnyMeasure], qrels: Any, run: Any) -> Iterator[Metric]:
-    """Return the values; raise an error if measures of rankings are to evaluate answers without documents."""
+    """Return the values; raise an error if measures of rankings are given answers only."""
     # An iterator can be read only once.
     if isinstance(measures, Iterator):
         measures = list(measures)
@@ -173,26 +181,37 @@ def _iter_calc(measures: Iterable[AnyMeasure], qrels: Any, run: Any) -> Iterator
 
 def _check_documents(data: Any, what: str) -> None:
     """Raise an error if `data` is a frame of answers, without documents; it is named `what`."""
-    if isinstance(data, pd.DataFrame) and answers_remedy(data.columns):
+    if not isinstance(data, pd.DataFrame):
+        return
+    # There is such a remedy only for frames of answers.
+    remedy = answers_remedy(data.columns)
+    if remedy:
+        # This raises an error with the remedy, as no column has documents.
         check_id_column(data, DOCUMENT_COLUMNS, what)
 
 
 def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
-    """Return an evaluator whose measures of relevance see the labelled pairs only, as integers if possible."""
+    """Return an evaluator whose measures of relevance get only the pairs with a label, as integers.
+
+    If their labels are fractions, these remain. `_original` is the function of ir-measures that
+    this one replaces.
+    """
     if not _has_other_labels(qrels):
         return _original(measures, qrels)
     measures = list(measures)
     of_relevance = [measure for measure in measures if reads_relevance_only(measure)]
     of_all_columns = [measure for measure in measures if measure not in of_relevance]
-    if not of_relevance:
-        return _original(measures, qrels)
-    labelled = _labelled_pairs(qrels, of_relevance)
-    if not of_all_columns:
+    labelled = qrels
+    if of_relevance:
+        labelled = _labelled_pairs(qrels, of_relevance)
+    # Measures of one kind need one evaluator only.
+    if not of_relevance or not of_all_columns:
         return _original(measures, labelled)
     _warn_of_missing_values(of_relevance, qrels, labelled)
     evaluator_of_relevance = _original(of_relevance, labelled)
     evaluator_of_others = _original(of_all_columns, qrels)
-    # Defaults are added for the topics of the first evaluator.
+    # The order matters: ir-measures scores topics that are missing from a run as 0, and takes the
+    # topics from the first evaluator. Those without a label of relevance must not be among them.
     return FallbackEvaluator(measures, [evaluator_of_relevance, evaluator_of_others])
 
 
@@ -229,7 +248,7 @@ def _has_other_labels(qrels: Any) -> bool:
 
 
 def _check_integers(measures: Iterable[AnyMeasure], label: float) -> None:
-    """Raise an error about a label that is not an integer, if pytrec_eval computes one of the measures."""
+    """Raise an error about a fractional label if pytrec_eval computes one of the measures."""
     pytrec_eval = ir_measures.pytrec_eval
     if not pytrec_eval.is_available():
         return
@@ -245,7 +264,7 @@ def _check_integers(measures: Iterable[AnyMeasure], label: float) -> None:
 def _warn_of_missing_values(
     measures: Iterable[AnyMeasure], qrels: pd.DataFrame, labelled: pd.DataFrame
 ) -> None:
-    """Warn about topics without a label of relevance, for which some measures of a call have no values.
+    """Warn about topics without a label of relevance, on which some measures have no values.
 
     Parameters
     ----------

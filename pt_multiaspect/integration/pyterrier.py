@@ -83,26 +83,38 @@ def experiment(call: Call) -> Any:
     """
     arguments = call.arguments
     measures = _by_column(arguments["eval_metrics"])
-    qrels = arguments.get("qrels")
-    if isinstance(qrels, pd.DataFrame) and documents_remedy(qrels.columns):
-        check_id_column(qrels, QUERY_COLUMNS, "qrels")
-        check_id_column(qrels, DOCUMENT_COLUMNS, "qrels")
-    returns_values = arguments.get("perquery") is True
+    _refuse_other_frames(arguments.get("qrels"))
+
+    # By default, the result is a table of means.
+    returns_perquery = arguments.get("perquery") is True
     returns_dict = arguments.get("dataframe") is False
-    _warn_of_directions(measures, arguments, returns_means=not (returns_values or returns_dict))
+    returns_means = not returns_perquery and not returns_dict
+    _warn_of_directions(measures, arguments, returns_means=returns_means)
     saves_means = arguments.get("save_dir") is not None
-    if saves_means or not returns_values:
+    if saves_means or not returns_perquery:
         _check_topics(measures, arguments)
+
     result = call()
-    # The values are the result, or an attribute of the table of means.
-    if returns_values or (isinstance(result, pd.DataFrame) and "qid" in result):
+    # With perquery="both", the result is a named tuple of the means and the values per query.
+    perquery = getattr(result, "perquery", None)
+    if isinstance(result, pd.DataFrame) and "qid" in result:
         perquery = result
-    else:
-        perquery = getattr(result, "perquery", None)
-    # For `aggregate` and others, which may not know the labels.
+    # The record tells `aggregate` and others which measures the labels name.
     if isinstance(perquery, pd.DataFrame):
         record_measures(perquery, measures)
     return result
+
+
+def _refuse_other_frames(qrels: object) -> None:
+    """Raise an error if qrels are a frame of documents or topics."""
+    if not isinstance(qrels, pd.DataFrame):
+        return
+    # There is such a remedy only for frames of documents or topics.
+    remedy = documents_remedy(qrels.columns)
+    if remedy:
+        # One of these columns is missing: its check raises an error with the remedy.
+        check_id_column(qrels, QUERY_COLUMNS, "qrels")
+        check_id_column(qrels, DOCUMENT_COLUMNS, "qrels")
 
 
 def _warn_of_directions(
@@ -136,7 +148,7 @@ def _warn_of_directions(
 def _check_topics(
     measures: Mapping[str, ir_measures.Measure], arguments: Mapping[str, Any]
 ) -> None:
-    """Check that all measures have values for the same topics, as `pt.Experiment` requires for averages."""
+    """Check that all measures have values for the same topics, which `pt.Experiment` averages."""
     qrels = arguments.get("qrels")
     topics = arguments.get("topics")
     if not isinstance(qrels, pd.DataFrame) or not {"qid", "label"} <= set(qrels.columns):
@@ -162,9 +174,13 @@ def _check_topics(
 
 
 def grid_scan(call: Call) -> Any:
-    """Call `pt.GridScan` with names that other processes also know."""
+    """Call `pt.GridScan` with names of measures that carry the measures.
+
+    With ``jobs=2``, it evaluates in other processes, which know neither the aliases nor the scales
+    that this one has declared.
+    """
     metrics = call.arguments["metrics"]
-    # Raises an error about ambiguous names.
+    # For its errors about names of several measures only.
     _by_column(metrics)
     if isinstance(metrics, list | tuple):
         call.replace("metrics", list(map(_carry_measure, metrics)))
@@ -193,9 +209,10 @@ def grid_search(call: Call) -> Any:
 
 
 def _carry_measure(metric: object) -> object:
-    """Return the name of a measure that carries the measure; PyTerrier uses it as a key and sends it to workers.
+    """Return the name of a measure that carries the measure.
 
-    Anything but a single measure is returned unchanged, for PyTerrier to reject or expand.
+    PyTerrier uses the name as a key, and sends it to worker processes. Anything but a single
+    measure is returned unchanged, for PyTerrier to reject or expand.
     """
     measures = find_measures(metric)
     if len(measures) == 1:
@@ -204,48 +221,62 @@ def _carry_measure(metric: object) -> object:
 
 
 def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
-    """Return the measures of `pt.Experiment` by the name of their column: the last unambiguous string.
+    """Return the measures of `pt.Experiment` by the name of their column.
 
-    An alias of two measures is an error, and so are two aliases of one, as PyTerrier would show
-    only one of them.
+    PyTerrier shows a measure in one column, under the last name by which it is given. An alias of
+    two measures is an error, and so are two aliases of one, of which only one would be shown.
     """
     if isinstance(metrics, Mapping):
         _refuse_mapping(metrics)
     if not isinstance(metrics, Collection):
         return {}
-    column_of: dict[ir_measures.Measure, str] = {}
-    measure_of_alias: dict[str, ir_measures.Measure] = {}
+    column_of_measure = _column_of_each_measure(metrics)
+    aliases: set[str] = set()
+    for metric in metrics:
+        if isinstance(metric, MeasureName):
+            _check_alias(metric, column_of_measure)
+            aliases.add(str(metric))
+
+    measure_of_column: dict[str, ir_measures.Measure] = {}
+    for measure, column in column_of_measure.items():
+        earlier = measure_of_column.setdefault(column, measure)
+        # Different measures that are printed alike are no error here: the evaluator warns of them.
+        is_printed_form = column == str(measure) and column not in aliases
+        if earlier != measure and not is_printed_form:
+            raise MultiAspectError(
+                f"two different measures have the name {column!r}; give them distinct aliases"
+            )
+    return measure_of_column
+
+
+def _column_of_each_measure(metrics: Collection[Any]) -> dict[ir_measures.Measure, str]:
+    """Return the name of the column of each measure: the last string, else its printed form."""
+    columns: dict[ir_measures.Measure, str] = {}
     for metric in metrics:
         members = find_measures(metric)
+        # The name of a family, such as P, is none of its members.
         is_family = len(members) > 1
+        is_name = isinstance(metric, str) and not is_family
         for measure in members:
-            if isinstance(metric, str) and not is_family:
-                column_of[measure] = str(metric)
-            else:
-                column_of.setdefault(measure, str(measure))
-            if isinstance(metric, MeasureName):
-                measure_of_alias.setdefault(str(metric), measure)
-    for alias, measure in measure_of_alias.items():
-        column = column_of[measure]
-        if column != alias:
-            raise MultiAspectError(
-                f"{measure} has the alias {alias!r} and is also given as {column!r}, but "
-                "PyTerrier shows each measure in one column: give it once"
-            )
-    columns: dict[str, ir_measures.Measure] = {}
-    for measure, name in column_of.items():
-        earlier = columns.setdefault(name, measure)
-        # Different measures can be printed alike, of which the evaluator warns.
-        is_users_name = name in measure_of_alias or name != str(measure)
-        if is_users_name and earlier != measure:
-            raise MultiAspectError(
-                f"two different measures have the name {name!r}; give them distinct aliases"
-            )
+            if is_name:
+                columns[measure] = str(metric)
+            elif measure not in columns:
+                columns[measure] = str(measure)
     return columns
 
 
+def _check_alias(alias: MeasureName, column_of_measure: Mapping[ir_measures.Measure, str]) -> None:
+    """Raise an error if the measure of an alias has its column under another name."""
+    column = column_of_measure[alias.measure]
+    if column != alias:
+        raise MultiAspectError(
+            f"{alias.measure} has the alias {str(alias)!r} and is also given as {column!r}, but "
+            "PyTerrier shows each measure in one column: give it once"
+        )
+
+
 def _refuse_mapping(metrics: Mapping[Any, Any]) -> None:
-    """Raise an error if the keys of a mapping, which PyTerrier takes for measures, are aliases of its values."""
+    """Raise an error for a mapping of aliases, as PyTerrier takes its keys for measures."""
     for label, metric in metrics.items():
         measures = find_measures(metric)
         is_alias = len(measures) > 0 and measures != find_measures(label)

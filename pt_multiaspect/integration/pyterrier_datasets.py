@@ -1,7 +1,7 @@
-"""Collections with several aspects for `pt.get_dataset`, as in ``pt.get_dataset("multiaspect:health")``.
+"""Collections with several aspects for `pt.get_dataset`.
 
-PyTerrier loads this module, by its entry point, when such a dataset is requested or all datasets
-are listed.
+An example is ``pt.get_dataset("multiaspect:health")``. PyTerrier loads this module, by its entry
+point, when such a dataset is requested or all datasets are listed.
 """
 
 from __future__ import annotations
@@ -31,6 +31,10 @@ class _Named(pt.datasets.Dataset):  # type: ignore[misc]
         return f"<Dataset multiaspect:{self.name}>"
 
     def _describe_component(self, component: str) -> bool | None:
+        """Return True if the dataset has a component, such as qrels, else None.
+
+        PyTerrier, whose list of datasets shows the result, counts False as a component, too.
+        """
         if component in self.COMPONENTS:
             return True
         return None

@@ -72,41 +72,64 @@ def variants(measure: MeasureLike, **options: Any) -> dict[str, ir_measures.Meas
     """
     base = parse_one(measure)
     refuse_unknown(options, base.SUPPORTED_PARAMS, f"parameters of {base.NAME}")
-    # By parameter, the options by their name.
-    named = {parameter: _named_options(parameter, given) for parameter, given in options.items()}
-    varied = [parameter for parameter, by_name in named.items() if len(by_name) > 1]
+    # For each parameter, its options by name: {"cutoff": {"5": 5, "10": 10}}.
+    options_by_parameter: dict[str, dict[str, Any]] = {}
+    for parameter, given in options.items():
+        options_by_parameter[parameter] = _named_options(parameter, given)
+
     measures: dict[str, ir_measures.Measure] = {}
-    impossible: list[str] = []
-    for names in product(*named.values()):
-        name_of = dict(zip(named, names, strict=True))
-        chosen = {parameter: named[parameter][name] for parameter, name in name_of.items()}
-        label = " ".join(f"{parameter}={name_of[parameter]}" for parameter in varied)
+    errors: list[str] = []  # of impossible combinations
+    # A combination is the name of one option for each parameter, such as ("5",).
+    for combination in product(*options_by_parameter.values()):
+        params: dict[str, Any] = {}
+        label_parts: list[str] = []
+        for parameter, name in zip(options_by_parameter, combination, strict=True):
+            option_by_name = options_by_parameter[parameter]
+            params[parameter] = option_by_name[name]
+            if len(option_by_name) > 1:
+                label_parts.append(f"{parameter}={name}")
         try:
-            variant = _with_params(base, chosen)
-            measures[label or str(variant)] = variant
+            variant = _with_params(base, params)
         except (MultiAspectError, ValueError) as error:
-            impossible.append(str(error))
+            errors.append(str(error))
+            continue
+        label = " ".join(label_parts) or str(variant)
+        measures[label] = variant
+
     if not measures:
-        raise MultiAspectError(
-            f"expected at least one possible combination, got none: {impossible[0]}"
-        )
-    if impossible:
-        n_impossible = len(impossible)
-        n_all = len(measures) + n_impossible
-        were = agree(n_impossible, n_all, "is impossible and was", "are impossible and were")
-        warn_once(
-            f"variants of {base.NAME}: {n_impossible} of {n_all} combinations {were} left out, "
-            f"the first because {impossible[0]}"
-        )
+        raise MultiAspectError(f"expected at least one possible combination, got none: {errors[0]}")
+    if errors:
+        _warn_of_impossible(base.NAME, errors, len(measures))
     return measures
 
 
-def _with_params(base: ir_measures.Measure, chosen: Mapping[str, Any]) -> ir_measures.Measure:
-    """Return a measure with other parameters."""
+def _warn_of_impossible(name: str, errors: Sequence[str], n_possible: int) -> None:
+    """Warn of combinations of options that a measure does not accept.
+
+    Parameters
+    ----------
+    name : str
+        The measure.
+    errors : sequence of str
+        The error of each impossible combination.
+    n_possible : int
+        The number of the other combinations.
+    """
+    n_impossible = len(errors)
+    n_all = n_possible + n_impossible
+    were = agree(n_impossible, n_all, "is impossible and was", "are impossible and were")
+    warn_once(
+        f"variants of {name}: {n_impossible} of {n_all} combinations {were} left out, "
+        f"the first because {errors[0]}"
+    )
+
+
+def _with_params(base: ir_measures.Measure, changed: Mapping[str, Any]) -> ir_measures.Measure:
+    """Return a measure with some parameters changed."""
     if supports(base):
-        return base(**chosen)
-    params = {**base.params, **chosen}
-    # To ir-measures, None is a parameter that is not given.
+        return base(**changed)
+    # Measures of ir-measures replace all parameters, and take no None for one that is not given.
+    params = {**base.params, **changed}
     given = {name: option for name, option in params.items() if option is not None}
     measure_class = type(base)
     return parse_one(measure_class(**given))
@@ -195,7 +218,7 @@ def _options(name: str, param: Any, gate: str | None) -> Sequence[Any]:
 
 
 def _params_after(measure: ir_measures.Measure, change: _Change) -> dict[str, Any]:
-    """Return the parameters of a variant: those of the measure that its class has, and the changed ones."""
+    """Return the parameters of a variant: the changed ones, and those kept that its class has."""
     params = {}
     for name, option in measure.params.items():
         if name in change.measure.SUPPORTED_PARAMS:
@@ -222,16 +245,42 @@ def option_name(option: object) -> str:
 
 
 def _named_options(parameter: str, given: Any) -> dict[str, Any]:
-    """Return the options of a parameter by name."""
-    is_scale = isinstance(given, Aspects)
-    if isinstance(given, Mapping) and not is_scale and _are_options(given):
-        refuse_none(given, "option", parameter)
-        named: dict[str, Any] = {str(name): option for name, option in given.items()}
+    """Return the options of a parameter by name.
+
+    They are given by name in a mapping, as a list, or as a single option.
+    """
+    if isinstance(given, Mapping) and _are_options(given):
+        return _options_of_mapping(parameter, given)
+    if isinstance(given, list | tuple):
+        return _options_of_list(parameter, given)
+    return {option_name(given): given}
+
+
+def _are_options(given: Mapping[Any, Any]) -> bool:
+    """Return whether a mapping contains options by name, rather than being an option itself.
+
+    Scales of aspects and weights of aspects are mappings that are a single option.
+    """
+    if isinstance(given, Aspects):
+        return False
+    return all(value is None or _is_compound(value) for value in given.values())
+
+
+def _options_of_mapping(parameter: str, given: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return options that have names; scales of aspects are declared under these names."""
+    refuse_none(given, "option", parameter)
+    options: dict[str, Any] = {}
+    for key, option in given.items():
+        name = str(key)
         if parameter == "aspects":
-            named = {name: Aspects(spec, name=name) for name, spec in named.items()}
-        return named
-    if not isinstance(given, list | tuple):
-        return {option_name(given): given}
+            options[name] = Aspects(option, name=name)
+        else:
+            options[name] = option
+    return options
+
+
+def _options_of_list(parameter: str, given: Sequence[Any]) -> dict[str, Any]:
+    """Return options by their own name, or else by their text, which must be fit for a label."""
     refuse_none(given, "option", parameter)
     for option in given:
         has_name = getattr(option, "name", None) is not None
@@ -247,11 +296,6 @@ def _named_options(parameter: str, given: Any) -> dict[str, Any]:
     return dict(zip(names, given, strict=True))
 
 
-def _are_options(given: Mapping[Any, Any]) -> bool:
-    """Return whether a mapping contains options by name, and is not itself the value of a parameter."""
-    return all(value is None or _is_compound(value) for value in given.values())
-
-
 def _is_compound(option: object) -> bool:
-    """Return whether an option is a mapping or an order of classes, whose text is not fit for labels."""
+    """Return whether an option is a mapping or an order of classes, with no text fit for labels."""
     return isinstance(option, Mapping) or hasattr(option, "n_classes")

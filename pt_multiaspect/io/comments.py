@@ -69,14 +69,16 @@ def skip_comments(text: Text, layout: LineFormat) -> Text:
     if not comments:
         return text
     _check_comments(text, comments, layout)
-    # The newline of a comment is not part of its span, and stays.
-    kept_pieces: list[bytes] = []
+    # What is between comments. The newline of a comment is not part of its span, and stays.
+    pieces_between: list[bytes] = []
     end_of_previous = 0
     for comment in comments:
-        kept_pieces.append(text.data[end_of_previous : comment.start])
+        pieces_between.append(text.data[end_of_previous : comment.start])
         end_of_previous = comment.end
-    kept_pieces.append(text.data[end_of_previous:])
-    without_comments = Text(text.name, b"".join(kept_pieces), text.n_before)
+    pieces_between.append(text.data[end_of_previous:])
+    # `n_before` is the number of lines that were left out before the text, for line numbers.
+    without_comments = Text(text.name, b"".join(pieces_between), text.n_before)
+    # Readers look at the first line, which must not be blank.
     return _skip_leading_newlines(without_comments)
 
 

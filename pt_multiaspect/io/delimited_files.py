@@ -175,18 +175,24 @@ def _read_plain(
         The columns that are numbers, and which ones they accept.
     """
     ids = _id_columns(names)
-    if ids is None or len(set(names)) < len(names):
+    has_repeated_names = len(set(names)) < len(names)
+    if ids is None or has_repeated_names:
         return None
-    header_end = text.data.index(b"\n") + 1
-    header_is_first_line = header_end > 1
     # The reader of lines expects an identifier first.
-    if names[0] in numbers or not header_is_first_line:
+    if names[0] in numbers:
+        return None
+    # Below, the rows begin after the first line, which is not the header if it is empty.
+    first_newline = text.data.index(b"\n")
+    if first_newline == 0:
         return None
     # Tabs replace the separators, so that a field must not contain tabs.
     has_tabs_in_fields = separator != "\t" and b"\t" in text.data
-    if has_tabs_in_fields or b'"' in text.data:
+    has_quotes = b'"' in text.data
+    if has_tabs_in_fields or has_quotes:
         return None
+
     layout = _table_layout(names, ids, numbers)
+    header_end = first_newline + 1
     rows = text.starting_at(header_end)
     with_tabs = rows.data.replace(separator.encode(), b"\t")
     return read_regular_lines(Text(rows.name, with_tabs, rows.n_before), layout)
@@ -240,16 +246,18 @@ def _check_ids(name: str, frame: pd.DataFrame, separator: str) -> None:
 
 def _refuse_decimal_commas(name: str, column: pd.Series[str]) -> None:
     """Raise an error for a column of numbers some of which have decimal commas."""
-    commas = [value for value in column if _DECIMAL_COMMA.fullmatch(value)]
-    if not commas:
+    numbers_with_comma = [value for value in column if _DECIMAL_COMMA.fullmatch(value)]
+    if not numbers_with_comma:
         return
-    # A column with other texts is no column of numbers, and may contain commas.
-    with_points = column.str.replace(",", ".")
-    is_filled = column != ""
-    are_numbers = _as_floats(with_points.where(is_filled, "nan")) is not None
-    if are_numbers:
+    # A column of numbers can be read once commas are points and empty cells are nan. A column with
+    # other texts cannot; it may contain commas.
+    is_empty = column == ""
+    cells = column.str.replace(",", ".").mask(is_empty, "nan")
+    has_only_numbers = _as_floats(cells) is not None
+    if has_only_numbers:
+        got = numbers_with_comma[0]
         raise MultiAspectError(
-            f"{name}: {column.name}: expected numbers with a decimal point, got {commas[0]!r}: "
+            f"{name}: {column.name}: expected numbers with a decimal point, got {got!r}: "
             "write decimals with "
             "a point, as in pandas.read_csv(…, sep=';', decimal=',').to_csv(…, index=False)"
         )

@@ -260,8 +260,11 @@ def _gunzip(data: bytes) -> Iterator[bytes]:
                 raise EOFError(_ENDS_WITHIN)
             piece = view[position : position + _PIECE]
             yield member.decompress(piece, _BLOCK)
-            # What would expand to more than a block is read again.
-            position += len(piece) - len(member.unconsumed_tail)
+            # A call returns at most a block. The end of the piece that would expand to more is the
+            # unconsumed tail, with which the next piece begins.
+            n_consumed = len(piece) - len(member.unconsumed_tail)
+            position += n_consumed
+        # The last piece may extend beyond the member: these bytes are its unused data.
         end_of_member = position - len(member.unused_data)
         position = _next_member(data, end_of_member, _GZIP)
 
@@ -309,14 +312,16 @@ def _decompress_streams(
     while position < len(data):
         stream = decompressor()
         while not stream.eof:
-            # A stream that needs no input yields what is left of the piece before.
+            # A call returns at most a block. A stream that needs no input keeps the rest of its
+            # last piece, which further calls without input return.
             piece: bytes | memoryview = b""
             if stream.needs_input:
-                piece = view[position : position + _PIECE]
-                if not piece:
+                if position == len(data):
                     raise EOFError(_ENDS_WITHIN)
+                piece = view[position : position + _PIECE]
+                position += len(piece)
             yield stream.decompress(piece, _BLOCK)
-            position += len(piece)
+        # The last piece may extend beyond the stream: these bytes are its unused data.
         end_of_stream = position - len(stream.unused_data)
         position = _next_member(data, end_of_stream, first_bytes)
 
@@ -325,23 +330,23 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
     """Yield the content of a Zstandard file, which may have several frames one after the other."""
     import zstandard
 
-    remaining = data
-    while remaining:
+    view = memoryview(data)  # its slices are not copied
+    position = 0
+    while position < len(data):
         frame = zstandard.ZstdDecompressor().decompressobj()
-        position = 0
         try:
-            while not frame.eof and position < len(remaining):
+            while not frame.eof:
+                if position == len(data):
+                    raise EOFError("the file ends within a frame")
                 # Pieces are small, as zstandard has no limit of their expanded size. A block of
                 # 128 kB is compressed to at least four bytes, so the size is bounded.
-                piece = remaining[position : position + _ZSTD_PIECE]
+                piece = view[position : position + _ZSTD_PIECE]
                 yield frame.decompress(piece)
-                position += _ZSTD_PIECE
+                position += len(piece)
         except zstandard.ZstdError as error:
             raise ValueError(error) from error
-        if not frame.eof:
-            raise EOFError("the file ends within a frame")
-        # The last piece may contain the beginning of the next frame.
-        remaining = frame.unused_data + remaining[position:]
+        # The last piece may extend beyond the frame: these bytes are its unused data.
+        position -= len(frame.unused_data)
 
 
 #: The first bytes of files and of their members.

@@ -55,10 +55,15 @@ class RepeatedKey(dict[str, Any]):
     """An object in which keys are repeated; `key` is one of these."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
-        """Keep the last value of each key, and the key that is repeated most often."""
+        """Create a dictionary of pairs of a key and a value, at least two of which have one key.
+
+        Like any dictionary, it has the last value of each key. `self.key`, for errors, is the key
+        that is repeated most often.
+        """
         super().__init__(pairs)
-        counts = Counter(key for key, _ in pairs)
-        self.key = max(counts, key=counts.__getitem__)
+        keys = [key for key, _ in pairs]
+        key_and_count = Counter(keys).most_common(1)[0]
+        self.key = key_and_count[0]
 
 
 def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -385,8 +390,12 @@ def read_predictions(text: Text) -> Predictions:
         keys = first.keys()
     is_of_sentence_transformers = {"query_id", "results"} <= keys
     if is_of_sentence_transformers:
-        run = json_table(text.name, _join_lines(text.name, values))
+        scores_by_query = _join_lines(text.name, values)
+        run = json_table(text.name, scores_by_query)
+        # sentence-transformers itself evaluates the order of the results in a line. Measures would
+        # order equal scores by docno.
         return Predictions(_untie(run))
+    # All other formats are a single JSON object.
     if len(values) > 1:
         n_values = number_of(len(values), "JSON value")
         got = shown(first)
@@ -416,18 +425,23 @@ def _read_mteb(name: str, content: Mapping[str, Any]) -> Predictions:
 
 
 def _untie(run: Run) -> Run:
-    """Return a run with distinct scores in each query: equal ones in the order of their rows.
+    """Return a run whose scores are distinct in each query: ties are broken by the order of rows.
 
-    The later of equal scores are lowered by the least step of a 32-bit number, and what would then
-    not be lower, too. sentence-transformers evaluates this order, and measures break ties by docno.
+    Measures compare scores as 32-bit floats. Of equal ones, the second is lowered to the next lower
+    32-bit float, the third to the one after this, and so on. Later scores that are no longer lower
+    than these are lowered, too. All other scores are unchanged.
     """
-    with np.errstate(over="ignore"):
-        score_32 = run.score.astype(np.float32) + np.float32(0)  # -0.0 becomes 0.0
+    with np.errstate(over="ignore"):  # a score beyond the range becomes infinite
+        score_32 = run.score.astype(np.float32)
+    score_32 = score_32 + np.float32(0)  # -0.0, which equals 0.0, has other bits
+    # In units of the distance between neighbouring floats, the next lower float is 1 less.
     steps = _steps_of_floats(score_32)
-    # By query, in these by descending score, and equal scores in the order of their rows.
-    order = np.lexsort((-run.score, run.query))
+    # By query, in each by descending score; the sort is stable, so ties stay in the order of rows.
+    order = np.lexsort((-run.score, run.query))  # the last key comes first
     sorted_steps = steps[order]
-    lowered_steps = _make_descending(sorted_steps, run.query[order])
+    sorted_query = run.query[order]
+    lowered_steps = _make_descending(sorted_steps, sorted_query)
+
     is_lowered = lowered_steps < sorted_steps
     lowered_rows = order[is_lowered]
     score = run.score.copy()
@@ -436,24 +450,37 @@ def _untie(run: Run) -> Run:
 
 
 def _make_descending(steps: Ints, query: Ints) -> Ints:
-    """Lower 32-bit integers as little as possible, so that they descend strictly in each query.
+    """Lower integers as little as possible, so that they descend strictly in each query.
 
-    Rows are sorted by query, and in each query by descending step.
+    In one query, ``[7, 7, 7, 3]`` becomes ``[7, 6, 5, 3]``.
+
+    Parameters
+    ----------
+    steps : ndarray of int, shape (n_rows,)
+        Integers of at most 32 bits, sorted by query, and descending in each.
+    query : ndarray of int, shape (n_rows,)
+        The number of the query of each row.
     """
-    # Numbers that descend by at least 1 a row do not ascend if the number of the row is added: then
-    # the running minimum is the result. Each query is, moreover, moved far below the one before it,
-    # so that the minimum of one query has no effect on the next.
+    # Strict descent, by at least 1 per row, is the same as no ascent once 0, 1, 2, … are added:
+    # [7, 7, 7, 3] + [0, 1, 2, 3] = [7, 8, 9, 6]. The running minimum has no ascents,
+    # [7, 7, 7, 6], and without 0, 1, 2, … it is the result.
     row = np.arange(len(steps))
-    depth_of_query = query << 33
-    offset = row - depth_of_query
-    return np.minimum.accumulate(steps + offset) - offset
+    # The running minimum must not go on from one query to the next. So each query is moved below
+    # all values of the one before: 32-bit integers and row numbers are within less than 2 ** 33.
+    shift_of_query = query * 2**33
+    offset = row - shift_of_query
+    running_minimum: Ints = np.minimum.accumulate(steps + offset)
+    return running_minimum - offset
 
 
 def _steps_of_floats(values: NDArray[np.float32]) -> Ints:
-    """Return consecutive integers for consecutive 32-bit numbers, and 0 for 0."""
+    """Return consecutive integers for consecutive 32-bit floats, and 0 for 0.
+
+    The least float above 0 has 1, the next one 2, and the negatives of these have -1 and -2.
+    """
     bits = values.view(np.int32).astype(np.int64)
-    # As integers, the bits of positive numbers are in order. Negative numbers have the bits of their
-    # absolute values, and the sign bit.
+    # Read as an integer, the bits of a positive float are its number in the order of all positive
+    # floats. A negative float has the bits of its absolute value, and the sign bit.
     bits_without_sign = bits & 0x7FFFFFFF
     is_negative = bits < 0
     return np.where(is_negative, -bits_without_sign, bits_without_sign)
@@ -464,8 +491,12 @@ _LARGEST_STEP = int(_steps_of_floats(np.array([np.finfo(np.float32).max]))[0])
 
 
 def _floats_of_steps(steps: Ints) -> Floats:
-    """Return the numbers that `_steps_of_floats` maps to integers, at least the lowest finite one."""
+    """Return the 32-bit floats of steps, the inverse of `_steps_of_floats`.
+
+    Steps below that of the lowest finite float result in this float, not in -inf.
+    """
     finite_steps = np.maximum(steps, -_LARGEST_STEP)
+    # The absolute value of a step is the bit pattern of the absolute value of its float.
     bits_without_sign = np.abs(finite_steps).astype(np.int32)
     absolute_values = bits_without_sign.view(np.float32)
     values: Floats = np.copysign(absolute_values, finite_steps)
@@ -561,24 +592,31 @@ def _id_as_text(value: object) -> str:
 
 
 def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
-    """Warn if queries of MTEB retrieve their own id, or most queries of a run rank it first."""
+    """Warn if queries of MTEB retrieve their own id, or most queries of a run rank it first.
+
+    Such a document is the query itself, which a task may contain among its documents.
+    """
     qid_of_row = Texts.from_strings(run.qids).take(run.query)
-    is_own = qid_of_row.equals(run.docnos)  # one element per row: whether docno and qid are equal
-    if not is_own.any():
+    is_own_id = qid_of_row.equals(run.docnos)  # shape (n_rows,): whether docno and qid are equal
+    if not is_own_id.any():
         return
+    # In MTEB, ids of queries and documents are equal only if the texts are. In other runs, both may
+    # be plain numbers, which can be equal by chance, but hardly at the top of most rankings.
     if not is_mteb:
-        # Further down, ids that are numbers coincide by chance.
-        is_own &= _is_alone_at_top(run)
+        is_own_id &= _is_alone_at_top(run)
+    queries_with_own_id = np.unique(run.query[is_own_id])  # in the order of `run.qids`
     n_queries = len(run.qids)
-    n_own = len(np.unique(run.query[is_own]))
+    n_own = len(queries_with_own_id)
     are_most = n_queries > 1 and 2 * n_own > n_queries
     if not is_mteb and not are_most:
         return
+
     fault, remedy = _own_id_texts(n_own, n_queries, is_mteb)
     queries = number_of(n_queries, "query")
-    first_own = run.query[np.argmax(is_own)]
+    first_row = np.flatnonzero(is_own_id)[0]
+    example = run.qids[run.query[first_row]]
     warn_of_run(
-        f"{n_own} of {queries}{fault}, such as {run.qids[first_own]}",
+        f"{n_own} of {queries}{fault}, such as {example}",
         f"{remedy}. To get their values, drop the rows whose docno is the qid",
         run=name,
         key=f"{name} {n_own} {len(run)}",

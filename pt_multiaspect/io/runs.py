@@ -127,13 +127,15 @@ class NamedRuns:
     def _from_iterable(cls, runs: Iterable[Any]) -> NamedRuns:
         """Return the runs of an iterable, which are read one by one, or the run of its rows."""
         remaining = iter(runs)
-        first = next(remaining, None)
+        first = next(remaining, None)  # of no runs, None, which is refused when it is read
+        # The names of paths, and the one run of rows, need the whole iterable.
         if _is_path(first) or _is_row(first):
             return cls._from_list([first, *remaining])
-        total = None
+        # Other runs can be large: each is taken from the iterable only when it is evaluated.
+        n_runs = None
         if isinstance(runs, Sized):
-            total = len(runs)
-        return cls(_name_runs([first], remaining), total)
+            n_runs = len(runs)
+        return cls(_name_runs([first], remaining), n_runs)
 
     def check_files(self) -> None:
         """Raise an error for the first file that cannot be read, if the runs are known.
@@ -271,15 +273,19 @@ def name_of_file(path: str | os.PathLike[str]) -> str:
 
 
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:
-    """Return whether a mapping is one run {qid: {docno: score}} rather than runs by name."""
+    """Return whether a mapping is one run ``{qid: {docno: score}}`` rather than runs by name.
+
+    Runs by name are ``{name: {qid: {docno: score}}}``, or have runs of another type as values.
+    """
     for value in runs.values():
         if not isinstance(value, Mapping):
             return False
-        # The first value that is not empty decides: in runs by name, it is a run.
+        # The first value that is not empty decides. Either it maps documents to scores, or it is a
+        # run, which maps queries to their documents.
         if value:
-            first = next(iter(value.values()))
-            has_documents = isinstance(first, Mapping) or is_frame(first)
-            return not has_documents
+            score_or_documents = next(iter(value.values()))
+            is_documents = isinstance(score_or_documents, Mapping) or is_frame(score_or_documents)
+            return not is_documents
     return False
 
 
@@ -329,9 +335,11 @@ def run_of(name: str, run: Any, columns: Sequence[str] = ()) -> Run:
     with name_run_in_errors(run_title(name)):
         if not _is_file(run):
             return Run.of(run, columns)
-        if columns:
-            return Run.of(read_run(run), columns)
-        return load_run(run)
+        # `load_run` is fast, but reads queries, documents and scores only.
+        if not columns:
+            return load_run(run)
+        frame = read_run(run)
+        return Run.of(frame, columns)
 
 
 def _is_file(run: object) -> bool:

@@ -173,43 +173,54 @@ def labels_of_table(
         )
     rows = pd.DataFrame({"qid": identifiers(query, name), "docno": identifiers(document, name)})
     if by_aspect is None:
-        # A query is judged by subtopic if it has several values; other values have no meaning.
-        judged = rows[["qid"]]
         label_columns = _all_label_columns(name, frame)
     else:
-        judged = rows[["qid", "docno"]]
         label_columns = _columns_of_aspects(name, frame, by_aspect)
     for source, column in label_columns.items():
         if by_aspect is not None or columns.is_numeric(frame[source]):
             rows[column] = _read_finite_labels(name, frame[source], rows)
         else:
             rows[column] = frame[source].to_numpy()  # texts, such as names of grades
-    # Columns of subtopics are part of the key of a judgment if they have several values.
+
+    # A column of subtopics has a meaning only if it has several values for a query; for single
+    # aspects, only if it has several for a pair. Then it is part of the key of a judgment.
+    judged_ids = rows[["qid", "docno"]]
+    if by_aspect is None:
+        judged_ids = rows[["qid"]]
     key = ["qid", "docno"]
     for column in columns.SUBTOPIC_COLUMNS:
         if column not in frame.columns:
             continue
-        repetitions = _repetitions(judged, frame[column])
-        if repetitions.empty:
+        further_subtopics = _rows_with_further_values(judged_ids, frame[column])
+        if further_subtopics.empty:
             continue
         if one_of_several:
-            raise _subtopic_error(name, column, repetitions)
+            raise _subtopic_error(name, column, further_subtopics)
         rows[column] = identifiers(frame[column], name)
         key.append(column)
     return _distinct_judgments(name, rows, key)
 
 
-def _repetitions(judged: pd.DataFrame, values: pd.Series[Any]) -> pd.DataFrame:
-    """Return the queries or pairs in `judged` that are repeated with another value."""
-    with_values = judged.assign(value=values.to_numpy(dtype=object))
+def _rows_with_further_values(ids: pd.DataFrame, values: pd.Series[Any]) -> pd.DataFrame:
+    """Return the rows whose id, a query or pair, has another value in an earlier row.
+
+    Parameters
+    ----------
+    ids : DataFrame, shape (n_rows, 1 or 2)
+        The columns qid, or qid and docno.
+    values : Series, shape (n_rows,)
+        The value of each row.
+    """
+    with_values = ids.assign(value=values.to_numpy(dtype=object))
+    # With one row for each id and value, a repeated id has several values.
     distinct = with_values.drop_duplicates()
-    has_earlier_value = distinct.duplicated([*judged.columns])
-    return distinct[has_earlier_value]
+    id_is_repeated = distinct.duplicated(list(ids.columns))
+    return distinct[id_is_repeated]
 
 
-def _subtopic_error(name: str, column: str, repetitions: pd.DataFrame) -> MultiAspectError:
+def _subtopic_error(name: str, column: str, further_subtopics: pd.DataFrame) -> MultiAspectError:
     """Return the error for a file on one aspect with several subtopics of a pair."""
-    qid, docno = repetitions[["qid", "docno"]].iloc[0]
+    qid, docno = further_subtopics[["qid", "docno"]].iloc[0]
     return MultiAspectError(
         f"{name}: expected one row for query {qid}, document {docno}, got several values of "
         f"{column}. {columns.ALONE_BY_SUBTOPIC}"

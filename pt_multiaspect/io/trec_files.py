@@ -343,7 +343,7 @@ def _open_run(source: Source) -> _RunFile:
 
 
 def _load(source: Source | Any) -> _Loaded:
-    """Return a frame, the table of a Parquet file or of JSON rows, or the content of other files."""
+    """Return a frame, the table of a Parquet file or of JSON rows, or other files' content."""
     if isinstance(source, Mapping):
         refuse_splits(source, "run", "a run")
     if is_frame(source):
@@ -404,13 +404,14 @@ def _read_run_lines(text: Text, ids: Collection[str] | None = None) -> Columns:
 
 def _count_fields(text: Text) -> int:
     """Return the number of fields of the first line that is neither blank nor a comment."""
-    # Line by line, as only the beginning of the file is needed.
+    # In blocks of one line, as only the beginning of the file is needed. Blank lines are left out
+    # by `lines`, so that each has a first field.
     for start, end in text.blocks(1):
         for line in text.lines(start, end):
             is_comment = line.fields[0].startswith(b"#")
             if not is_comment:
                 return len(line.fields)
-    return 0
+    return 0  # of a file of blank lines and comments
 
 
 def _read_ranking(text: Text) -> Columns | None:
@@ -431,7 +432,7 @@ def _read_ranking(text: Text) -> Columns | None:
 
 
 def _are_consecutive_ranks(query: Ints, rank: Floats) -> bool:
-    """Return whether the ranks of each query are 0, 1, 2, … or 1, 2, 3, …, in any order of rows.
+    """Return whether each query has the ranks 0, 1, 2, … or 1, 2, 3, …, in any order of rows.
 
     Both arrays have one element per row; queries are codes from 0.
     """
@@ -484,13 +485,15 @@ def warn_of_ranks(name: str, run: Run, rank: Floats) -> None:
 
 
 def _contradicts_score(rank: Floats, score: Floats, rows: Ints) -> Bools:
-    """Return a mask of `rows`: rank and score both rise, or both fall, from the row before."""
+    """Return a mask of `rows`: rank and score both rise, or both fall, from the row before.
+
+    The ranks of these rows differ from those of the rows before. Equal scores contradict no rank.
+    """
     rows_before = rows - 1
-    rank_rises = rank[rows] > rank[rows_before]
+    rank_rises = rank[rows] > rank[rows_before]  # otherwise, it falls
     score_rises = score[rows] > score[rows_before]
-    score_differs = score[rows] != score[rows_before]
-    has_same_direction = rank_rises == score_rises
-    contradicts: Bools = score_differs & has_same_direction
+    score_falls = score[rows] < score[rows_before]
+    contradicts: Bools = np.where(rank_rises, score_rises, score_falls)
     return contradicts
 
 
@@ -712,24 +715,29 @@ def _warn_of_copy(first: _AspectFile, second: _AspectFile) -> None:
 
 def _check_common(first: _AspectFile, second: _AspectFile) -> None:
     """Raise an error if two files have no query or pair in common; warn if many pairs differ."""
-    first_judged = first.judged
-    n_first = len(first_judged)
-    # Coded together, so that equal ids have the same code in both files.
-    ids = [first_judged[["qid", "docno"]], second.judged[["qid", "docno"]]]
-    codes = _code_pairs(pd.concat(ids, ignore_index=True))
-    first_queries, second_queries = np.split(codes.query, [n_first])
-    first_pairs, second_pairs = np.split(codes.pair, [n_first])
+    pair_columns = ["qid", "docno"]
+    first_ids = first.judged[pair_columns]
+    second_ids = second.judged[pair_columns]
+    # Both files are coded together, so that equal ids have equal codes; the first file comes first.
+    codes = _code_pairs(pd.concat([first_ids, second_ids], ignore_index=True))
+    n_first = len(first_ids)
+    first_queries = codes.query[:n_first]
+    second_queries = codes.query[n_first:]
     if not np.isin(second_queries, first_queries).any():
         raise _nothing_common_error(first, second, ["qid"], "query")
-    second_is_common = np.isin(second_pairs, first_pairs)
-    if not second_is_common.any():
-        raise _nothing_common_error(first, second, ["qid", "docno"], "(query, document) pair")
-    # Many files judge further aspects of relevant documents only, so only these are compared.
-    labels = first_judged.iloc[:, 2].to_numpy()
-    positive_pairs = first_pairs[labels > _lowest_grade(labels)]
-    positive_is_common = np.isin(positive_pairs, second_pairs)
-    _warn_of_unjudged_pairs(second, positive_is_common, f"above the lowest grade of {first}")
-    _warn_of_unjudged_pairs(first, second_is_common, f"of {second}")
+    first_pairs = codes.pair[:n_first]
+    second_pairs = codes.pair[n_first:]
+    is_in_first = np.isin(second_pairs, first_pairs)
+    if not is_in_first.any():
+        raise _nothing_common_error(first, second, pair_columns, "(query, document) pair")
+
+    # The first file, of relevance if there is one, must judge nearly all pairs of the second. Of
+    # the first, the second must judge only the relevant pairs, as many files do of further aspects.
+    labels = first.judged.iloc[:, 2].to_numpy()
+    is_positive = labels > _lowest_grade(labels)
+    positive_is_in_second = np.isin(first_pairs[is_positive], second_pairs)
+    _warn_of_unjudged_pairs(second, positive_is_in_second, f"above the lowest grade of {first}")
+    _warn_of_unjudged_pairs(first, is_in_first, f"of {second}")
 
 
 def _nothing_common_error(
@@ -863,17 +871,18 @@ def _read_labels(
         Whether there are files of other aspects: then judgments by subtopic are an error.
     """
     loaded = _load(source)
+    name = loaded.name
     table = loaded.table
+    # Text is a table with a header, JSON, or lines without a header.
     if table is None:
-        text = as_text(loaded.name, loaded.data)
+        text = as_text(name, loaded.data)
         table = _read_text_table(text)
-    if table is None:
-        rows = _read_qrels_lines(text, columns, one_of_several)
-    elif keep_all_columns:
-        rows = labels_of_table(loaded.name, table, None, one_of_several=one_of_several)
-    else:
-        rows = labels_of_table(loaded.name, table, columns, one_of_several=one_of_several)
-    return loaded.name, rows
+        if table is None:
+            return name, _read_qrels_lines(text, columns, one_of_several)
+    column_of_aspect: Mapping[str, str] | None = columns
+    if keep_all_columns:
+        column_of_aspect = None
+    return name, labels_of_table(name, table, column_of_aspect, one_of_several=one_of_several)
 
 
 def _read_text_table(text: Text) -> pd.DataFrame | None:
@@ -910,28 +919,36 @@ def _distinct_judgments(
 ) -> pd.DataFrame:
     """Return each judgment once, with the second field if judgments of a pair differ in it.
 
-    Raise an error for judgments that differ in their labels only, and, for one of several files,
-    if judgments of a pair differ in the second field, the column ``iteration``.
+    Then the second field, the column ``iteration``, is the subtopic of a judgment. Otherwise, it
+    has no meaning.
+
+    Raises
+    ------
+    MultiAspectError
+        If judgments differ in their labels only, or, for one of several files, if it is judged by
+        subtopic.
     """
     pair = ["qid", "docno"]
-    pair_and_iteration = [*pair, "iteration"]
-    has_other_iteration = rows.drop_duplicates(pair_and_iteration).duplicated(pair)
-    if not has_other_iteration.any():
-        key = pair
-        kept = [*pair, *aspects]
-    elif one_of_several:
-        raise _iteration_error(text, _first_repetition(rows, has_other_iteration, pair))
-    else:
-        key = pair_and_iteration
-        kept = [*pair, *aspects, "iteration"]
-    # Rows that are left with the same key have different labels.
-    distinct = rows[kept].drop_duplicates()
+    key = pair
+    kept_columns = [*pair, *aspects]
+    # With one row for each pair and second field, a repeated pair has several second fields.
+    distinct_iterations = rows.drop_duplicates([*pair, "iteration"])
+    has_other_iteration = distinct_iterations.duplicated(pair)
+    is_by_subtopic = has_other_iteration.any()
+    if is_by_subtopic:
+        if one_of_several:
+            raise _iteration_error(text, _first_repetition(rows, has_other_iteration, pair))
+        key = [*pair, "iteration"]
+        kept_columns = [*pair, *aspects, "iteration"]
+
+    # With one row for each key and labels, a repeated key has several labels.
+    distinct = rows[kept_columns].drop_duplicates()
     is_conflict = distinct.duplicated(key)
     if is_conflict.any():
         both_rows = _first_repetition(distinct, is_conflict, key)
-        differs = distinct.loc[both_rows, aspects].nunique(dropna=False) > 1
-        position = int(np.argmax(differs))
-        raise _conflict_error(text, both_rows, aspects[position], position)
+        label_differs = distinct.loc[both_rows, aspects].nunique(dropna=False) > 1
+        first_differing = int(np.argmax(label_differs))
+        raise _conflict_error(text, both_rows, aspects[first_differing], first_differing)
     return distinct.reset_index(drop=True)
 
 

@@ -220,8 +220,8 @@ class _Lines:
         for position, name in ids.items():
             # Equal queries, and equal tags, are mostly in adjacent lines; documents are not.
             columns[name] = _Column(position, only_changes=name != "docno")
-        n_lines, are_digits = self._fill(columns.values())
-        numbers = self._read_numbers(n_lines, are_digits)
+        n_lines, have_digits = self._fill(columns.values())
+        numbers = self._read_numbers(n_lines, have_digits)
         docnos = columns.pop("docno").texts(self.text.data)
         identifiers: dict[str, Identifiers] = {}
         for name, column in columns.items():
@@ -229,32 +229,34 @@ class _Lines:
         return Columns(docnos, identifiers, numbers)
 
     def _fill(self, columns: Collection[_Column]) -> tuple[int, bool]:
-        """Add all lines to columns.
+        """Add all lines of the file to each of the columns.
 
         Returns
         -------
         n_lines : int
             The number of lines.
-        are_digits : bool
-            Whether no number begins with a letter.
+        have_digits : bool
+            Whether all numbers are written in digits: none begins with a letter, as nan does.
         """
         n_lines = 0
-        are_digits = True
+        have_digits = True
+        # Identifiers come first, so that there is a field before each number.
         fields_before_numbers = [position - 1 for position in self.layout.numbers]
         file_bytes = np.frombuffer(self.text.data, dtype=np.uint8)
         for begin, end in self.text.blocks(_SEARCHED):
             ends = self._field_ends(file_bytes[begin:end])  # (n_lines_of_block, n_fields)
             ends += begin  # positions in the file, not in the block
             n_lines += len(ends)
-            if are_digits:
-                # A number begins one byte after the end of the field before it. Letters, as in nan,
-                # are above digits, signs and points.
-                starts = ends[:, fields_before_numbers] + 1
-                first_bytes = file_bytes[starts]
-                are_digits = bool((first_bytes < ord("A")).all())
             for column in columns:
                 column.add(self.text.data, begin, ends)
-        return n_lines, are_digits
+            # `ends` are the positions of the separators, each directly before the next field.
+            starts_of_numbers = ends[:, fields_before_numbers] + 1
+            first_bytes = file_bytes[starts_of_numbers]
+            # In ASCII, digits, signs and points come before the letters.
+            block_has_letters = bool((first_bytes >= ord("A")).any())
+            if block_has_letters:
+                have_digits = False
+        return n_lines, have_digits
 
     def _field_ends(self, block: Bytes) -> Positions:
         """Return the ends of the fields of some lines, shape (n_lines, n_fields).
@@ -311,7 +313,7 @@ class _Lines:
             return _TAB
         return _BLANK
 
-    def _read_numbers(self, n_lines: int, are_digits: bool) -> dict[str, Floats]:
+    def _read_numbers(self, n_lines: int, have_digits: bool) -> dict[str, Floats]:
         """Return the columns of numbers by name; the parameters are what `_fill` returns.
 
         Raises
@@ -319,17 +321,21 @@ class _Lines:
         _Unreadable
             If a field is not a number, or is a number that its format does not accept.
         """
-        values = None
+        # pandas is faster than Python on large files. It reads some words, such as NA, unlike
+        # Python, so it is used for digits only. None: it is not used, or cannot read the file.
+        columns = None
         is_large = len(self.text.data) >= _WORTHWHILE
-        if is_large and are_digits:
-            values = self._parse_numbers(n_lines)
-        if values is None:
-            values = self._convert_numbers()
+        if is_large and have_digits:
+            columns = self._parse_numbers(n_lines)
+        if columns is None:
+            columns = self._convert_numbers()
+
         numbers: dict[str, Floats] = {}
         for position, (name, number_field) in self.layout.numbers.items():
-            if not np.all(number_field.accepts(values[position])):
+            values = columns[position]
+            if not np.all(number_field.accepts(values)):
                 raise _Unreadable
-            numbers[name] = values[position]
+            numbers[name] = values
         return numbers
 
     def _parse_numbers(self, n_lines: int) -> dict[int, Floats] | None:
@@ -364,7 +370,9 @@ class _Lines:
         """
         columns: dict[int, _Column] = {}
         for position in self.layout.numbers:
+            # Numbers are needed of every line, not only where they change.
             columns[position] = _Column(position, only_changes=False)
+        # A second pass over the file: only now it is known that Python must read the numbers.
         self._fill(columns.values())
         values: dict[int, Floats] = {}
         for position, column in columns.items():
@@ -378,18 +386,28 @@ class _Lines:
 class _Column:
     """The places of one field of each line, or only of lines where it differs from the line before.
 
-    `position` is that of the field in a line. Places are byte positions in the file.
+    Places are byte positions in the file.
     """
 
     def __init__(self, position: int, *, only_changes: bool) -> None:
+        """Create a column without lines.
+
+        Parameters
+        ----------
+        position : int
+            The position of the field in a line, counted from 0.
+        only_changes : bool
+            Whether to keep a field only where it differs from that of the line before, as for query
+            ids, which are equal in many adjacent lines; False keeps the field of each line.
+        """
         self._position = position
         self._only_changes = only_changes
         self._n_lines = 0
-        # Arrays, one per block of lines: the numbers of the lines whose fields are kept (only with
-        # `only_changes`), and the start and size of these fields.
-        self._line_numbers: list[Ints] = []
+        # One array per block of lines: the starts and sizes of the kept fields, and, with
+        # `only_changes`, the lines of these, counted from 0 in the file.
         self._starts: list[Positions] = []
         self._sizes: list[Positions] = []
+        self._lines_of_changes: list[Ints] = []
 
     def add(self, data: bytes, begin: int, ends: Positions) -> None:
         """Add a block of lines.
@@ -403,17 +421,20 @@ class _Column:
         ends : array of shape (n_lines, n_fields)
             The positions of the bytes after each field: its separator or newline.
         """
-        # A field begins one byte after the end of the field before it.
+        # A field begins one byte after the end of the field before it: that is the last field of
+        # the line before, if the field is the first one of its line.
         if self._position == 0:
-            ends_of_lines_before = ends[:-1, -1]
-            starts = np.append(begin, ends_of_lines_before + 1)
+            newlines = ends[:, -1]
+            newlines_before_lines = newlines[:-1]
+            starts = np.append(begin, newlines_before_lines + 1)
         else:
-            starts = ends[:, self._position - 1] + 1
+            ends_of_field_before = ends[:, self._position - 1]
+            starts = ends_of_field_before + 1
         sizes = ends[:, self._position] - starts
         if self._only_changes:
-            # The lines whose field differs from that of the line before.
+            # The lines of the block whose field differs from that of the line before.
             changes = Texts.from_bytes(data, starts, sizes).heads()
-            self._line_numbers.append(self._n_lines + changes)
+            self._lines_of_changes.append(self._n_lines + changes)
             starts = starts[changes]
             sizes = sizes[changes]
         self._n_lines += len(ends)
@@ -427,14 +448,14 @@ class _Column:
         return Texts.from_bytes(data, starts, sizes)
 
     def identifiers(self, data: bytes) -> Identifiers:
-        """Return the fields as codes, one for each line, and distinct strings."""
+        """Return the fields of all lines, of a column that keeps only those of changes."""
         codes_of_changes, distinct = self.texts(data).codes()
-        # A field is that of all lines up to the next change, or to the end.
-        lines_of_changes = np.concatenate(self._line_numbers)
-        with_end = np.append(lines_of_changes, self._n_lines)
-        n_lines_per_change = with_end[1:] - with_end[:-1]
-        codes = np.repeat(codes_of_changes, n_lines_per_change)
-        return Identifiers(codes, distinct.decode())
+        # A kept field is that of all lines up to the next change, or to the end of the file: the
+        # codes [5, 8] of changes in the lines [0, 3], of 4 lines, become [5, 5, 5, 8].
+        lines_of_changes = np.concatenate(self._lines_of_changes)
+        n_lines_of_each = np.diff(lines_of_changes, append=self._n_lines)
+        codes_of_lines = np.repeat(codes_of_changes, n_lines_of_each)
+        return Identifiers(codes_of_lines, distinct.decode())
 
     def fields(self, data: bytes) -> list[bytes]:
         """Return the fields as bytes."""
@@ -537,24 +558,27 @@ _OTHER_SEPARATORS = {b";": "semicolons", b",": "commas"}
 
 
 def _width_remedy(line: Line, layout: LineFormat) -> str:
-    """Return a remedy for a line with another number of fields, empty if none is known."""
+    """Return a remedy for a line with another number of fields, empty if none is known.
+
+    The first of these that applies: other separators, a run in place of qrels or vice versa, a
+    header, and what the layout itself says.
+    """
     n_fields = len(line.fields)
+    is_split = n_fields >= 3
     separators = _other_separators(line)
-    if n_fields < 3 and separators:
+    if separators and not is_split:
         return (
             f"; with {separators} between the fields, the first line is a header, such as "
             "qid,docno,score"
         )
-    # Qrels with a column per aspect may have as many fields as a run.
     lookalike = layout.lookalike
-    if (
-        lookalike is not None
-        and n_fields == lookalike.n_fields
-        and not _has_more_labels(line.fields, layout)
-    ):
-        return lookalike_hint(lookalike.kind)
+    if lookalike is not None and n_fields == lookalike.n_fields:
+        # Qrels with a column per aspect may have as many fields as a run, but are none.
+        is_lookalike = not _has_more_labels(line.fields, layout)
+        if is_lookalike:
+            return lookalike_hint(lookalike.kind)
     looks_like_header = line.number == 1 and not _has_digits(line.fields)
-    if n_fields >= 3 and looks_like_header:
+    if is_split and looks_like_header:
         return (
             "; if this is a header, write tabs or commas between the fields, and name two of "
             "them qid and docno"

@@ -100,8 +100,8 @@ def _answers_by_key(answers: object) -> dict[Any, dict[str, Any]]:
 def _answer_payload(rows: pd.DataFrame) -> dict[str, Any]:
     """Return an answer as JSON: its text, its labels, and its nuggets or else its parts.
 
-    Columns in which all rows have the same value are labels of the answer. Others are those of its
-    parts, one per row.
+    `rows` are those of the answer, one or several. A column with one value in all rows is a label
+    of the answer. The other columns are those of its parts, one part per row.
     """
     rows = rows.rename(columns=str)
     nuggets = _nuggets(rows)
@@ -110,7 +110,10 @@ def _answer_payload(rows: pd.DataFrame) -> dict[str, Any]:
     text = None
     text_column = _column_of_common_text(texts_by_column)
     if text_column is not None:
-        (text,) = filter(None, texts_by_column.pop(text_column))
+        # The column is not shown as a label, too. Besides the text, it may have empty cells.
+        distinct_texts = texts_by_column.pop(text_column)
+        text = next(cell for cell in distinct_texts if cell)
+
     labels = []
     columns_of_parts = []
     for column, distinct_texts in texts_by_column.items():
@@ -265,16 +268,20 @@ def _criteria_blocks(
     answers: pd.DataFrame, criteria: Mapping[str, CriterionLabels], scales: Scales, results: Results
 ) -> list[Block]:
     """Return sentences and tables on the labels of criteria: their number, values and judges."""
-    labels = _long_rows(criteria, scales)
-    labels = labels.merge(_reported_answers(results))  # without those of other runs and topics
-    judges = list(filter(None, pd.unique(labels["judge"])))
-    # Labels that nobody gave are missing, or more if single judges did not give theirs.
+    all_labels = _long_rows(criteria, scales)
+    labels = all_labels.merge(_reported_answers(results))  # those of the report's runs and topics
+    judges = [judge for judge in pd.unique(labels["judge"]) if judge]
+    # Missing labels are those that nobody gave, or those that single judges did not give, if these
+    # are more.
     missing = _missing(answers, criteria, scales, results)
     expected = _expected_labels(results, list(criteria))
     missing_of_judges = _unlabelled_by_judges(labels, judges, expected)
     if len(missing_of_judges) > len(missing):
         missing = missing_of_judges
     extent = Sentence(_extent(labels, judges, missing))
+
+    # How several labels of an answer are combined. None: in no way that gives the reported values,
+    # so that nothing can be said of how these were made.
     method = _combination(labels, scales, results)
     if method is None:
         warning = Sentence(
@@ -405,9 +412,10 @@ def _extent(labels: pd.DataFrame, judges: Sequence[str], missing: pd.DataFrame) 
         repetitions_in_words = number_of(n_repetitions, "repetition")
         text += f" in {repetitions_in_words}"
     n_missing = len(missing)
-    if n_missing:
-        verb = agree(n_missing, n_missing, "is", "are")
-        text += f"; {n_missing} {verb} missing ({by_run(missing)})"
+    if n_missing == 1:
+        text += f"; 1 is missing ({by_run(missing)})"
+    elif n_missing > 1:
+        text += f"; {n_missing} are missing ({by_run(missing)})"
     return f"{text}."
 
 
@@ -514,23 +522,24 @@ def _by_judge(
     expected = _expected_labels(results, criteria)
     n_topics = expected["qid"].nunique()
     difference_by_all = _difference(results.perquery, results.main, pair)
-    # The judge, the difference, the number of topics, and that of the labels that are missing.
+    # The cells of a row: judge, difference, number of topics, and missing labels.
     rows = [["all", difference_by_all, str(n_topics), ""]]
     gave_all_labels = True
     for judge in judges:
         labels_of_judge = labels[labels["judge"] == judge]
-        unlabelled = _unlabelled(expected, labels_of_judge)
-        n_unlabelled = str(len(unlabelled))
-        if len(unlabelled) > 0:
+        missing = _unlabelled(expected, labels_of_judge)
+        missing_cell = str(len(missing))
+        if len(missing) > 0:
             gave_all_labels = False
-            n_unlabelled += f" ({by_run(unlabelled)})"
-        is_of_pair = labels_of_judge["name"].isin(pair)
-        # A topic is complete if both systems have a label on each criterion.
-        n_labels_of_complete_topic = 2 * len(criteria)
-        complete = _with_all_labels(labels_of_judge[is_of_pair], n_labels_of_complete_topic)
+            missing_cell += f" ({by_run(missing)})"
+
+        # The difference is over topics on which both systems have a label on each criterion.
+        labels_of_pair = labels_of_judge[labels_of_judge["name"].isin(pair)]
+        n_labels_of_topic = len(pair) * len(criteria)
+        complete = _with_all_labels(labels_of_pair, n_labels_of_topic)
         difference = _difference_by(complete, scales, criteria, method, results, pair)
         n_complete_topics = complete["qid"].nunique()
-        rows.append([judge, difference, str(n_complete_topics), n_unlabelled])
+        rows.append([judge, difference, str(n_complete_topics), missing_cell])
     return [_table_by_judge(rows, pair, results.main, gave_all_labels)]
 
 

@@ -19,7 +19,7 @@ from ..aspects import AspectSpec, parse_aspects
 from ..collection import Judgments
 from ..description import describe
 from ..errors import MultiAspectError, choices
-from ..evaluation import check_columns, evaluate, interval_columns
+from ..evaluation import evaluate
 from ..evaluation.long_frames import COLUMNS, is_long_frame
 from ..evaluation.topic_clusters import ClusterSpec
 from ..evaluation.topic_structure import TopicStructure
@@ -35,12 +35,13 @@ from .payload import payload, rankings_payload
 from .results import (
     Results,
     check_baseline,
-    drop_copies,
+    check_interval_columns,
+    drop_copy,
     main_measure,
     read_columns,
     results_of_values,
 )
-from .settings import CI, DEPTH
+from .settings import DEPTH
 from .summary import robustness_of_pair, summary
 
 
@@ -184,7 +185,7 @@ def report(
     date = _date()
     structure_options: dict[str, Any] = {"by": by, "macro": macro, "cluster": cluster}
 
-    # Either values are given, or runs and qrels.
+    # Values in place of runs: nothing has to be evaluated, and there are no rankings to show.
     if is_long_frame(runs):
         _refuse_unused(qrels=qrels, topics=topics)
         results = results_of_values(
@@ -194,30 +195,32 @@ def report(
         no_rankings: dict[str, Any] = {}
         return _create_report(results, robustness, no_rankings, answers, path)
     _refuse_missing_qrels(qrels)
-    # All arguments are checked before the runs are evaluated, which can take long.
+
+    # All arguments are read and checked before the runs are evaluated, which can take long.
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
     given_runs = NamedRuns.read(runs, topics, progress=progress)
     judgments = select_topics(Judgments.of(qrels), given_runs.topics)
     run_by_name = {name: as_repeatable(run) for name, run in given_runs}
     check_baseline(baseline, run_by_name)
-    # The measures: those given, with those of single aspects, and the label of each aspect.
-    given, columns, label_by_aspect = read_columns(measures, spec, judgments)
+    columns = read_columns(measures, spec, judgments)
     judged_topics = pd.DataFrame({"qid": judgments.qids})
-    structure = TopicStructure.read(judged_topics, columns, **structure_options)
-    check_columns(columns, {label: interval_columns(label, CI) for label in columns})
-    perquery = evaluate(run_by_name, judgments, columns, progress=progress)
-    perquery, label_by_aspect = drop_copies(perquery, label_by_aspect, given)
+    structure = TopicStructure.read(judged_topics, columns.measures, **structure_options)
+    check_interval_columns(columns.measures)
+
+    # The values by the judgments, and by human judgments if there are some.
+    perquery = evaluate(run_by_name, judgments, columns.measures, progress=progress)
+    perquery, label_by_aspect = drop_copy(perquery, columns)
     run_by_name = {name: read_if_file(run) for name, run in run_by_name.items()}
     description = describe(judgments, spec, runs=run_by_name)
     values_by_human = None
     if human is not None:
-        values_by_human = evaluate(run_by_name, human, columns, progress=progress)
+        values_by_human = evaluate(run_by_name, human, columns.measures, progress=progress)
     results = Results(
         title=title,
         description=description,
         perquery=perquery,
-        main=main_measure(given),
+        main=main_measure(columns.given),
         aspects=label_by_aspect,
         baseline=baseline,
         structure=structure,

@@ -289,8 +289,8 @@ def _note_on_tests(results: Results, data: dict[str, Any]) -> str:
     if results.structure.macro is not None:
         families += ", and those of macro means"
     return (
-        f"▲ significantly better, ▼ significantly worse than the baseline: {test}, p < {ALPHA:g}, "
-        f"{topics}. {families}."
+        "▲ significantly better, ▼ significantly worse than the baseline: "
+        f"{test}, p < {ALPHA:g}, {topics}. {families}."
     )
 
 
@@ -488,7 +488,9 @@ def _definitions_section(results: Results) -> dict[str, Any]:
     Measures are printed without scales that the table contains.
     """
     titles = _titles_of_scales(results)
-    labels_by_criteria = labels_of_answers({**results.measures, **results.directions})
+    # Of a label, the measure, or its direction if only this is known, or None, as of criteria.
+    measures_and_directions = {**results.measures, **results.directions}
+    labels_by_criteria = labels_of_answers(measures_and_directions)
     definitions = []
     unknown = []
     for head in results.heads:
@@ -525,15 +527,19 @@ def _definition(
     is_by_criteria : bool
         Whether it is of answers that are judged by criteria.
     """
-    scales = getattr(measure, "params", {}).get("aspects")
+    params = getattr(measure, "params", {})
+    scales = params.get("aspects")
     printed = measure
     place_of_scales = ""
     if isinstance(scales, Aspects):  # neither None nor the names of aspects only
-        known = _find_or_add_scales(scales, titles, head.short)
-        printed = _without_scales(measure, scales, known)
-        first = next(iter(titles))
-        if known is not first:
-            place_of_scales = f" on the scales “{titles[known]}”"
+        # The scales of the table that contain those of the measure; `titles` may get new ones.
+        scales_in_table = _find_or_add_scales(scales, titles, head.short)
+        printed = _without_scales(measure, scales, scales_in_table)
+        # Most measures are on the first scales of the table, which goes without saying.
+        first_scales = next(iter(titles))
+        if scales_in_table is not first_scales:
+            title = titles[scales_in_table]
+            place_of_scales = f" on the scales “{title}”"
     return _Definition(
         head=head,
         base=_unprinted_base(printed),
@@ -580,8 +586,8 @@ def _contains_scales(known: Aspects, scales: Aspects) -> bool:
     return all(known.get(name) == aspect for name, aspect in scales.items())
 
 
-def _without_scales(measure: Any, scales: Aspects, known: Aspects) -> Any:
-    """Return a measure that prints the names of its aspects instead of their scales.
+def _without_scales(measure: Any, scales: Aspects, scales_in_table: Aspects) -> Any:
+    """Return a measure that is printed without its scales, and with as few names as possible.
 
     Parameters
     ----------
@@ -589,16 +595,19 @@ def _without_scales(measure: Any, scales: Aspects, known: Aspects) -> Any:
         The measure.
     scales : Aspects
         Its scales. If they have a name, the measure prints this.
-    known : Aspects
+    scales_in_table : Aspects
         The scales in the table that contain them.
     """
     if scales.name is not None:
         return measure
-    # The names are those of the table, too, or the aspect is printed as such.
-    has_all_aspects = list(scales) == list(known)
-    if has_all_aspects or measure.one_aspect:
+    # Names of all aspects of the table need not be repeated. A measure of one aspect, such as
+    # On(aspect='trust'), prints its name in any case.
+    has_all_aspects = list(scales) == list(scales_in_table)
+    has_one_aspect = measure.one_aspect is not None
+    if has_all_aspects or has_one_aspect:
         return measure(aspects=None)
-    return measure(aspects=",".join(scales))
+    names = ",".join(scales)
+    return measure(aspects=names)
 
 
 def _scales_table(titles: dict[Aspects, str]) -> Table:

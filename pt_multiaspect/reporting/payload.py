@@ -82,7 +82,11 @@ def payload(
 
 
 def _measures_payload(results: Results) -> list[dict[str, Any]]:
-    """Return the names and directions of the measures, and the aspect of those of one alone."""
+    """Return the names, directions and aspects of the measures.
+
+    The aspect is None for measures that are not of one aspect alone. ``lower`` is whether lower
+    values of a topic are better, ``lowerMean`` whether lower aggregates are.
+    """
     aspect_by_label = {label: aspect for aspect, label in results.aspects.items()}
     measures = []
     for head in results.heads:
@@ -152,10 +156,14 @@ def _topics_payload(results: Results, group: str, topics: list[int]) -> dict[str
 
 
 def _size_of_group(results: Results, group: str, n_topics: int) -> int | str:
-    """Return the number of topics of a group; of groups, in words, for macro means over groups."""
+    """Return how many items means are over: the number of topics of a group, or of all topics.
+
+    Macro means are over groups: then it is a text such as "3 groups".
+    """
     macro = results.structure.macro
-    if macro is not None and group == MACRO and macro.groups:
-        return number_of(len(macro.groups), "group")
+    if macro is not None and group == MACRO:
+        n_groups = len(macro.groups)
+        return number_of(n_groups, "group")
     return n_topics
 
 

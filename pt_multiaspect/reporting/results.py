@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 import ir_measures
@@ -235,16 +234,19 @@ def _aggregate_measures(
     keys = ["name"]
     if structure.by is not None:
         keys = ["group", "name"]
+    # One by one, as `aggregate` raises an error if a single measure has no interval.
     parts = []
     labels_without_interval = []
     for name, values in perquery.groupby("measure", sort=False):
         label = str(name)
-        measures = None
-        if measure_by_label[label] is not None:
-            measures = {label: measure_by_label[label]}
+        measure = measure_by_label[label]
+        measures = None  # of a label without a measure, values are averaged
+        if measure is not None:
+            measures = {label: measure}
         try:
             part = aggregate(values, measures, ci=CI, **structure.options)
-        except MultiAspectError:  # no interval is defined for its aggregate
+        except MultiAspectError:
+            # Without intervals, and without the clusters, which have no effect on means.
             part = aggregate(values, measures, **structure.options_of_means)
             labels_without_interval.append(label)
         parts.append(part.set_index(keys))
@@ -287,29 +289,31 @@ def _compare_all_pairs(
         perquery, names, test=TEST, alpha=ALPHA, correction=None, **structure.options
     )
     tests = tests.astype({"baseline": str, "name": str})
+    # Without groups, all tests are in the group of all topics, until the end.
     has_groups = structure.by is not None
     if not has_groups:
         tests["group"] = ALL
     is_over_all_topics = tests["group"] == ALL
-    effects = tests.loc[is_over_all_topics, "design_effect"].to_numpy(dtype=np.float64)
+    design_effects = tests.loc[is_over_all_topics, "design_effect"].to_numpy(dtype=np.float64)
+    # In a group of one topic or cluster, there is no test.
     is_tested = tests["asl"].notna()
     corrected = _correct_each_baseline(tests[is_tested])
     comparisons = add_verdicts(corrected, lower)
     if not has_groups:
         comparisons = comparisons.drop(columns="group")
-    return Tests(power, comparisons, correlations, effects)
+    return Tests(power, comparisons, correlations, design_effects)
 
 
 def _correct_each_baseline(tests: pd.DataFrame) -> pd.DataFrame:
-    """Return comparisons with all systems, corrected for those with the same baseline.
+    """Return tests with corrected p-values in the column ``p``, and what is significant.
 
-    The p-values before correction are in the column ``asl``. Groups of topics that are families of
-    their own are corrected separately.
+    The column ``asl`` has the p-values before correction. Tests of one measure against one baseline
+    are corrected together; those in groups, over all topics and of macro means are separate
+    families.
     """
     families = [family_of(group) for group in tests["group"].unique()]
-    correct = partial(_correct_groups_of_measure, families=families)
-    by_baseline = tests.groupby(["measure", "baseline"], sort=False)
-    p = by_baseline["asl"].transform(correct)
+    levels = tests.groupby(["measure", "baseline"], sort=False)["asl"]
+    p = levels.transform(_correct_groups_of_measure, families=families)
     corrected = tests.assign(p=p, significant=p < ALPHA)
     columns = ["group", "measure", "baseline", "name", "difference", "asl", "p", "significant"]
     return corrected[columns].reset_index(drop=True)
@@ -342,10 +346,25 @@ def interval_values(table: pd.DataFrame, label: str) -> tuple[list[float], list[
     return table[low].tolist(), table[high].tolist()
 
 
-def read_columns(
-    measures: Any, aspects: AspectSpec, judgments: Judgments
-) -> tuple[dict[str, ir_measures.Measure], dict[str, ir_measures.Measure], dict[str, str]]:
-    """Return the measures of a report, with those of the single aspects.
+def check_interval_columns(labels: Iterable[str]) -> None:
+    """Raise an error if a label is the name of a column of the interval of another one."""
+    columns_of_label = {label: interval_columns(label, CI) for label in labels}
+    check_columns(columns_of_label, columns_of_label)
+
+
+class Columns(NamedTuple):
+    """The measures that are columns of a report on runs."""
+
+    #: Those that the user gave, by label.
+    given: dict[str, ir_measures.Measure]
+    #: These, followed by those of single aspects that are not among them.
+    measures: dict[str, ir_measures.Measure]
+    #: The label of the measure of each aspect alone.
+    label_of_aspect: dict[str, str]
+
+
+def read_columns(measures: Any, aspects: AspectSpec, judgments: Judgments) -> Columns:
+    """Return the measures of a report, and one of each single aspect.
 
     Parameters
     ----------
@@ -356,38 +375,33 @@ def read_columns(
     judgments : Judgments
         The judgments.
 
-    Returns
-    -------
-    given, columns, labels
-        The measures that are given by label, these followed by those of aspects, and the label of
-        each aspect.
     """
-    judged = list(judgments.label_names)
-    chosen = judged
+    judged_aspects = list(judgments.label_names)
+    shown_aspects = judged_aspects
     if aspects is not None:
-        chosen = [view.name for view in judgments.views(aspects)]
-    # Columns without names, as in tuples, are named after the aspects.
-    names = judged
-    if len(chosen) == len(judged):
-        names = chosen
+        shown_aspects = [view.name for view in judgments.views(aspects)]
+    # If all are declared, their names are those that are declared: judgments in which aspects have
+    # no names, as in tuples of labels, get these.
+    if len(shown_aspects) == len(judged_aspects):
+        judged_aspects = shown_aspects
     if measures is None:
-        measures_without_scales = default_measures(chosen)
+        measures_without_scales = default_measures(shown_aspects)
     else:
         measures_without_scales = parse_all(measures)
-    given = with_aspects(measures_without_scales, aspects, names)
+    given = with_aspects(measures_without_scales, aspects, judged_aspects)
 
-    columns = dict(given)
-    labels = {}
-    for name in chosen:
-        measure_of_name = with_aspects({name: On(aspect=name, base=BASE)}, aspects, chosen)
-        measure = measure_of_name[name]
+    all_measures = dict(given)
+    label_of_aspect = {}
+    for aspect in shown_aspects:
+        on_aspect = {aspect: On(aspect=aspect, base=BASE)}
+        measure = with_aspects(on_aspect, aspects, shown_aspects)[aspect]
         label = _label_of(measure, given)
-        # A measure that is given already has a column.
+        # Unless the measure is given, and has a column, it gets one.
         if label is None:
-            label = _unused_label(f"{BASE} {name}", given)
-            columns[label] = measure
-        labels[name] = label
-    return given, columns, labels
+            label = _unused_label(f"{BASE} {aspect}", given)
+            all_measures[label] = measure
+        label_of_aspect[aspect] = label
+    return Columns(given, all_measures, label_of_aspect)
 
 
 def _unused_label(label: str, measures: Mapping[str, ir_measures.Measure]) -> str:
@@ -407,44 +421,43 @@ def _label_of(
     return None
 
 
-def drop_copies(
-    perquery: pd.DataFrame, labels: Mapping[str, str], given: Mapping[str, ir_measures.Measure]
-) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Drop the base on relevance if the same measure of ir-measures is given and has its values.
+def drop_copy(perquery: pd.DataFrame, columns: Columns) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Drop the measure of relevance alone, nDCG@10, if the user gave ir-measures' with its values.
+
+    The measures of single aspects are those of this package, so that the two are not equal.
 
     Parameters
     ----------
     perquery : DataFrame
         The result of `evaluate`.
-    labels : mapping of str to str
-        The label of each aspect.
-    given : mapping of str to Measure
-        The given measures.
+    columns : Columns
+        Its measures.
 
     Returns
     -------
-    perquery, labels
-        The frame and the labels without the copy.
+    perquery : DataFrame
+        The frame without the copy.
+    label_of_aspect : dict of str to str
+        The label of each aspect; that of relevance is the user's if there was a copy.
     """
-    label_of_aspect = dict(labels)
+    label_of_aspect = dict(columns.label_of_aspect)
     (base,) = parse_all(BASE).values()
-    label_of_base = _label_of(base, given)
-    label_of_relevance = labels.get("relevance")
-    if label_of_base is None or label_of_relevance is None:
+    label_of_user = _label_of(base, columns.given)
+    label_of_relevance = label_of_aspect.get("relevance")
+    if label_of_user is None or label_of_relevance is None:
         return perquery, label_of_aspect
-    if label_of_relevance in given:  # it is shown, as it was asked for
+    if label_of_relevance in columns.given:  # the user gave both
         return perquery, label_of_aspect
-    is_base = perquery["measure"] == label_of_base
-    is_relevance = perquery["measure"] == label_of_relevance
-    values_of_base = perquery.loc[is_base, "value"].to_numpy()
-    values_of_relevance = perquery.loc[is_relevance, "value"].to_numpy()
-    is_copy = np.array_equal(values_of_relevance, values_of_base)
+    is_of_user = perquery["measure"] == label_of_user
+    is_of_relevance = perquery["measure"] == label_of_relevance
+    values_of_user = perquery.loc[is_of_user, "value"].to_numpy()
+    values_of_relevance = perquery.loc[is_of_relevance, "value"].to_numpy()
+    is_copy = np.array_equal(values_of_relevance, values_of_user)
     if not is_copy:
         return perquery, label_of_aspect
-    kept = perquery[~is_relevance].reset_index(drop=True)
+    kept = perquery[~is_of_relevance].reset_index(drop=True)
     record_measures(kept, measures_by_label(kept))
-    # The column of the base now stands for relevance.
-    label_of_aspect["relevance"] = label_of_base
+    label_of_aspect["relevance"] = label_of_user
     return kept, label_of_aspect
 
 
@@ -476,26 +489,27 @@ def results_of_values(
         )
     selected = _select_values(values, measures)
     labels = selected.labels
-    by_label = selected.by_label
-    main = main_measure({label: by_label[label] for label in labels})
+    measures_as_given = {label: selected.measures[label] for label in labels}
+    main = main_measure(measures_as_given)
     # The main measure is the first column, which is seen on narrow screens.
-    by_label = {main: by_label[main], **by_label}
-    perquery = rows_of_measures(selected.perquery, list(by_label)).reset_index(drop=True)
-    record_measures(perquery, by_label)
-    check_columns(labels, {label: interval_columns(label, CI) for label in labels})
+    measure_by_label = {main: selected.measures[main], **selected.measures}
+    rows = rows_of_measures(selected.perquery, list(measure_by_label))
+    perquery = rows.reset_index(drop=True)
+    record_measures(perquery, measure_by_label)
+    check_interval_columns(labels)
     check_baseline(baseline, selected.names)
     values_by_human = None
     if human is not None:
         values_by_human = rows_of_measures(read_named_values(human), labels)
-        record_measures(values_by_human, by_label)
+        record_measures(values_by_human, measure_by_label)
     return Results(
         title=title,
         description=None,
         perquery=perquery,
         main=main,
-        aspects=labels_of_aspects(by_label),
+        aspects=labels_of_aspects(measure_by_label),
         baseline=baseline,
-        structure=TopicStructure.read(perquery, by_label, **topics),
+        structure=TopicStructure.read(perquery, measure_by_label, **topics),
         human=values_by_human,
         directions=selected.directions,
         date=date,
@@ -508,32 +522,36 @@ class _SelectedValues(NamedTuple):
 
     perquery: pd.DataFrame
     names: list[Any]
+    #: The labels in the order of the frame.
     labels: list[Any]
     #: The measure of each label, None if unknown.
-    by_label: dict[str, Any]
+    measures: dict[str, Any]
     #: The directions that are given for labels without a measure.
     directions: dict[str, Direction]
 
 
 def _select_values(values: object, measures: Any) -> _SelectedValues:
     """Return the values of the measures to show; the parameters are those of `report`."""
-    is_one_measure = isinstance(measures, str) or not isinstance(
-        measures, Sequence | Mapping | None
-    )
-    if is_one_measure:
+    has_several = isinstance(measures, Sequence | Mapping) and not isinstance(measures, str)
+    if measures is not None and not has_several:
         measures = [measures]
     perquery, given = select_measures(read_named_values(values), measures)
     array, names, _, labels = matrix(perquery, as_given=True, least=1)
+    # What the user gave for a label precedes what the frame records, or what the label names.
     recorded = measures_by_label(perquery)
-    # Only a mapping tells what labels refer to, and thus the directions of unknown ones.
-    known = recorded
+    known = {**recorded, **given}
+    # Only a mapping tells the directions of unknown labels: a list names labels of the frame.
+    known_directions = recorded
     if isinstance(measures, Mapping):
-        known = {**recorded, **given}
-    check_directions(perquery, array, labels, known, "report")
-    by_label = {**recorded, **given}
-    directions = {}
-    for label, measure in given.items():
-        if isinstance(measure, Direction):
-            directions[label] = measure
-            by_label[label] = None
-    return _SelectedValues(perquery, names, labels, by_label, directions)
+        known_directions = known
+    check_directions(perquery, array, labels, known_directions, "report")
+
+    measure_by_label: dict[str, Any] = {}
+    directions: dict[str, Direction] = {}
+    for label, measure_or_direction in known.items():
+        if isinstance(measure_or_direction, Direction):
+            directions[label] = measure_or_direction
+            measure_by_label[label] = None
+        else:
+            measure_by_label[label] = measure_or_direction
+    return _SelectedValues(perquery, names, labels, measure_by_label, directions)

@@ -220,42 +220,39 @@ def _difference_from_baseline(results: Results, baseline: str) -> str:
     Further systems that equal this one follow.
     """
     main = _main(results)
-    above = main.above
-    on_measure = _on_measure(main.head)
     other_means = _without(main.means, baseline)
-    rival, *equal_to_rival = _best(main.head, other_means)
-    means_of_pair = {rival: main.means[rival], baseline: main.means[baseline]}
+    best_other, *equal_to_best = _best(main.head, other_means)
+    means_of_pair = {best_other: main.means[best_other], baseline: main.means[baseline]}
     best_of_pair = _best(main.head, means_of_pair)
-    are_equal = len(best_of_pair) == 2
-    if are_equal:
-        ties = _ties([rival, *equal_to_rival], baseline)
-        return f"no system is {above} {baseline} {on_measure}{ties}"
-    change = _change(results, rival, baseline)
-    ties = _ties(equal_to_rival, rival)
-    is_baseline_best = best_of_pair == [baseline]
-    if is_baseline_best:
+    # Such as "above BM25 on CAM@10".
+    above_baseline = f"{main.above} {baseline} {_on_measure(main.head)}"
+    if len(best_of_pair) == 2:  # they are equal
+        ties = _ties([best_other, *equal_to_best], baseline)
+        return f"no system is {above_baseline}{ties}"
+
+    change = _change(results, best_other, baseline)
+    ties = _ties(equal_to_best, best_other)
+    if best_of_pair == [baseline]:
         worse = "not significantly worse"
         if change.is_significant:
             worse = "significantly worse"
-        return (
-            f"no system is {above} {baseline} {on_measure}; the next, {rival}, is {worse} "
-            f"({change.text}){ties}"
-        )
+        next_best = f"the next, {best_other}, is {worse} ({change.text})"
+        return f"no system is {above_baseline}; {next_best}{ties}"
     if change.is_significant:
-        return f"{rival} is significantly {above} {baseline} {on_measure} ({change.text}){ties}"
-    return (
-        f"{rival} is {above} {baseline} {on_measure} ({change.text}), but not significantly{ties}"
-    )
+        return f"{best_other} is significantly {above_baseline} ({change.text}){ties}"
+    return f"{best_other} is {above_baseline} ({change.text}), but not significantly{ties}"
 
 
 def _ties(names: list[str], name: str) -> str:
-    """Return that systems have the value of another; '' for no systems.
+    """Return the text that some systems have the value of another one; '' for no systems.
 
-    Their p-values can differ.
+    The text says nothing of p-values, in which they can differ.
     """
     if not names:
         return ""
-    have = agree(len(names), len(names), "has", "have")
+    have = "have"
+    if len(names) == 1:
+        have = "has"
     return f"; {choices(names)} {have} the same value as {name}"
 
 
@@ -468,10 +465,10 @@ def robustness_of_pair(
         return None
     runs_or_values: Any = runs
     if runs is None:
-        runs_or_values = _negate_lower_labels(results)
+        runs_or_values = _negate_other_labels(results)
     elif qrels is not None and isinstance(spec, Aspects):
         measure = _with_scale(measure, results, runs, qrels, spec)
-    # A label that names no measure has only a direction.
+    # Of the main measure, `robustness` gets the measure, or the direction of its label.
     if measure is not None:
         measure_or_direction = measure
     elif results.lower[results.main]:
@@ -505,22 +502,23 @@ def _only_pair(found: Robustness, pair: tuple[str, str]) -> Robustness | None:
     return replace(found, table=table)
 
 
-def _negate_lower_labels(results: Results) -> pd.DataFrame:
-    """Return values, negated for labels that name no measure if lower values are better.
+def _negate_other_labels(results: Results) -> pd.DataFrame:
+    """Return values per topic, negated for some labels, so that `robustness` orients them rightly.
 
-    The sign is the only place for their direction. The main measure keeps its values.
+    It knows the directions of measures, and is told that of the main label. Of all other labels, it
+    takes higher values for better: those of which lower values are better are negated.
     """
     values = results.perquery
-    lower_labels = []
+    negated_labels = []
     for label, measure in results.measures.items():
-        is_other_label = measure is None and label != results.main
-        if is_other_label and results.lower[label]:
-            lower_labels.append(label)
-    is_negated = values["measure"].isin(lower_labels)
-    signed = values["value"].mask(is_negated, -values["value"])
-    result = values.assign(value=signed)
-    result.attrs = values.attrs
-    return result
+        has_known_direction = measure is not None or label == results.main
+        if results.lower[label] and not has_known_direction:
+            negated_labels.append(label)
+    is_negated = values["measure"].isin(negated_labels)
+    signed_values = values["value"].mask(is_negated, -values["value"])
+    signed = values.assign(value=signed_values)
+    signed.attrs = values.attrs
+    return signed
 
 
 def _with_scale(
@@ -545,16 +543,19 @@ def _with_scale(
     """
     if supports(measure) or "relevance" not in spec:
         return measure
+    scale = Aspects({"relevance": spec["relevance"]})
     with silence_warnings():
         try:
-            declared = as_measure(measure).declare(Aspects({"relevance": spec["relevance"]}))
-            values = evaluate(runs, qrels, {results.main: declared}, progress=False)
+            declared = as_measure(measure).declare(scale)
+            declared_values = evaluate(runs, qrels, {results.main: declared}, progress=False)
         except MultiAspectError:  # of measures that no measure of this package equals
             return measure
-    is_of_measure = results.perquery["measure"] == results.main
-    own_values = results.perquery[is_of_measure]
-    both = own_values.merge(values, on=["name", "qid"], suffixes=("_own", "_declared"))
-    if len(both) != len(own_values):
+    is_of_main = results.perquery["measure"] == results.main
+    own_values = results.perquery[is_of_main]
+    # One row for each run and topic in which both have a value.
+    suffixes = ("_own", "_declared")
+    both = own_values.merge(declared_values, on=["name", "qid"], suffixes=suffixes)
+    if len(both) != len(own_values):  # they count different topics
         return measure
     are_equal = np.allclose(both["value_own"], both["value_declared"], rtol=0, atol=_TOLERANCE)
     if are_equal:
