@@ -229,15 +229,7 @@ def aggregate(
     0  short  mine  0.75
     1    all  mine  0.75
     """
-    confidence = None
-    if ci is not None:
-        check_confidence = proportion("ci")
-        confidence = check_confidence(ci)
-    check_method = choice("ci_method", *_INTERVAL_METHODS)
-    check_method(ci_method)
-    check_mean = choice("mean", *_MEANS)
-    check_mean(mean)
-
+    confidence = _check_options(ci, ci_method, mean)
     # The values, and the groups and clusters of their topics.
     perquery = read_long_frame(perquery)
     has_intervals = confidence is not None
@@ -272,10 +264,8 @@ def aggregate(
     ranges = _ranges_by_label(perquery, measure_by_label, unit_scores)
     if mean != "arithmetic":
         _check_mean(mean, perquery, measure_by_label, over)
-        values_on_scale = _to_scale(perquery["value"].to_numpy(), mean)
-        perquery = perquery.assign(value=values_on_scale)
-        unit_range = _unit_range_on_scale(mean)
-        ranges = dict.fromkeys(ranges, unit_range)
+        perquery = perquery.assign(value=_to_scale(perquery["value"].to_numpy(), mean))
+        ranges = dict.fromkeys(ranges, _unit_range_on_scale(mean))
     intervals = None
     if confidence is not None:
         intervals = _Intervals(confidence, ci_method, ranges, clusters)
@@ -330,6 +320,19 @@ class _Options:
         if self.intervals is not None:
             return interval_columns(label, self.intervals.confidence)
         return ()
+
+
+def _check_options(ci: float | None, ci_method: str, mean: str) -> float | None:
+    """Check options of `aggregate`, and return the confidence level, None without intervals."""
+    confidence = None
+    if ci is not None:
+        check_confidence = proportion("ci")
+        confidence = check_confidence(ci)
+    check_method = choice("ci_method", *_INTERVAL_METHODS)
+    check_method(ci_method)
+    check_mean = choice("mean", *_MEANS)
+    check_mean(mean)
+    return confidence
 
 
 def _read_groups_and_clusters(

@@ -180,8 +180,7 @@ def report(
     1  other  0.5000
     """
     if path is not None:
-        folder = Path(path).expanduser().parent
-        _check_page(folder)
+        _check_page(path)
     date = _date()
     structure_options: dict[str, Any] = {"by": by, "macro": macro, "cluster": cluster}
 
@@ -195,7 +194,6 @@ def report(
         no_rankings: dict[str, Any] = {}
         return _create_report(results, robustness, no_rankings, answers, path)
     _refuse_missing_qrels(qrels)
-
     # All arguments are read and checked before the runs are evaluated, which can take long.
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
@@ -207,7 +205,6 @@ def report(
     judged_topics = pd.DataFrame({"qid": judgments.qids})
     structure = TopicStructure.read(judged_topics, columns.measures, **structure_options)
     check_interval_columns(columns.measures)
-
     # The values by the judgments, and by human judgments if there are some.
     perquery = evaluate(run_by_name, judgments, columns.measures, progress=progress)
     perquery, label_by_aspect = drop_copy(perquery, columns)
@@ -318,9 +315,10 @@ def _date() -> str:
     return str(time.date())
 
 
-def _check_page(folder: Path) -> None:
-    """Check that a page can be written to a folder, before runs are evaluated."""
+def _check_page(path: str | PathLike[str]) -> None:
+    """Check that a page can be written to a path, before runs are evaluated."""
     vega()  # which raises an error if vl-convert-python is not installed
+    folder = Path(path).expanduser().parent
     if not folder.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
 
