@@ -491,7 +491,7 @@ def _labels_of_single_aspects(measures: Mapping[str, Any]) -> dict[str, str]:
     labels: dict[str, str] = {}
     first_base = None
     for label, measure in measures.items():
-        # None for measures of several aspects; other objects than our measures have none.
+        # None for measures of several aspects. Measures of ir-measures lack the attribute.
         aspect = getattr(measure, "one_aspect", None)
         if not aspect:
             continue

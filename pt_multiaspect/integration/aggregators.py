@@ -21,7 +21,7 @@ def aggregate_values(measure: Measure | None, values: Sequence[float]) -> float:
 
 
 def aggregate_is_mean(measure: Measure | None) -> bool:
-    """Return whether the aggregate of a measure is the mean over topics; None, unknown, has it."""
+    """Return whether a measure, or None if it is unknown, is averaged over topics: None is."""
     return measure is None or isinstance(measure.aggregator(), MeanAgg)
 
 

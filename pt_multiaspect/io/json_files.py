@@ -600,8 +600,8 @@ def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
     is_own_id = qid_of_row.equals(run.docnos)  # shape (n_rows,): whether docno and qid are equal
     if not is_own_id.any():
         return
-    # In MTEB, ids of queries and documents are equal only if the texts are. In other runs, both may
-    # be plain numbers, which can be equal by chance, but hardly at the top of most rankings.
+    # MTEB drops such documents at any rank. In other runs, only those at the top count: further
+    # down, ids that are numbers are equal by chance.
     if not is_mteb:
         is_own_id &= _is_alone_at_top(run)
     queries_with_own_id = np.unique(run.query[is_own_id])  # in the order of `run.qids`
