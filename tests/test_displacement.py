@@ -55,87 +55,152 @@ def value(measure, run: list[int], missing: list[int]) -> float:
 degrees = st.lists(st.integers(0, 3), max_size=9)
 
 
+def count_relevant(judged) -> int:
+    """R, the recall base: the number of documents with a degree above 0."""
+    return sum(degree > 0 for degree in judged)
+
+
+def has_judgments(run: list[int], missing: list[int]) -> bool:
+    """Return whether the topic q is in the qrels of `collection` at all."""
+    qrels, _ = collection(run, missing)
+    return bool(qrels["q"])
+
+
+def find_balance_point(curve: list[float], total: int, n_retrieved: int) -> int | None:
+    """The first retrieved rank from R (`total`) on at which the curve is at least 0, if there is one."""
+    if total == 0:
+        return None
+    for rank in range(total, n_retrieved + 1):
+        if curve[rank - 1] >= 0:
+            return rank
+    return None
+
+
 @given(degrees, degrees, st.integers(1, 12))
 def test_equals_the_definition(run, missing, cutoff):
-    judged = run + missing
-    total = sum(degree > 0 for degree in judged)
-    if not collection(run, missing)[0]["q"]:
+    """CRP is the curve at rank R, nCRP scales it by the lowest CRP, CRPRecovery says where it is back at 0."""
+    if not has_judgments(run, missing):
         return
+    judged = run + missing
+    total = count_relevant(judged)
     curve = slow_curve(run, judged, max(len(run), total, cutoff))
-    assert value(CRP, run, missing) == (curve[total - 1] if total else 0)
+
     assert value(CRP @ cutoff, run, missing) == curve[cutoff - 1]
-    loss = 2 * curve[total - 1] / (total * (total + 1)) if total else -1
-    assert value(nCRP, run, missing) == pytest.approx(min(1, 1 + loss), abs=1e-12)
-    back = [rank for rank in range(max(total, 1), len(run) + 1) if curve[rank - 1] >= 0]
-    assert value(CRPRecovery, run, missing) == pytest.approx(
-        total / back[0] if back and total else 0, abs=1e-12
-    )
-    qrels, ranking = collection(run, missing)
-    drawn = crp_curve(ranking, qrels)
-    drawn = drawn[drawn["qid"] == "q"]
-    assert drawn["crp"].tolist() == curve[: max(len(run), total)]
-    assert drawn["rank"].tolist() == list(range(1, max(len(run), total) + 1))
-    assert set(drawn["recall_base"]) <= {total}
-    assert set(drawn["balance_point"].dropna()) == (
-        {back[0]} if back and total and len(drawn) else set()
-    )
-    length = max(len(run), total)
-    worst = [0] * (length - total) + sorted(degree for degree in judged if degree > 0)
-    assert drawn["worst"].tolist() == slow_curve(worst, judged, length)
-    assert set(drawn["turn_around"]) == (
-        {curve.index(min(curve[:length])) + 1} if length else set()
-    )
+    if total == 0:
+        assert [value(measure, run, missing) for measure in (CRP, nCRP, CRPRecovery)] == [0, 0, 0]
+        return
+
+    crp_at_r = curve[total - 1]
+    lowest = -total * (total + 1) / 2  # -R - (R - 1) - ... - 1
+    assert value(CRP, run, missing) == crp_at_r
+    assert value(nCRP, run, missing) == pytest.approx(min(1, 1 - crp_at_r / lowest), abs=1e-12)
+
+    balance_point = find_balance_point(curve, total, len(run))
+    recovery = total / balance_point if balance_point else 0
+    assert value(CRPRecovery, run, missing) == pytest.approx(recovery, abs=1e-12)
 
 
 @given(degrees, degrees)
-def test_what_holds(run, missing):
+def test_curves_equal_the_definition(run, missing):
+    """`crp_curve` gives the curve, its lowest possible course and its landmarks, down to the last document or R."""
+    if not has_judgments(run, missing):
+        return
     judged = run + missing
-    total = sum(degree > 0 for degree in judged)
-    curve = slow_curve(run, judged, max(len(run), total) + 3)
-    assert all(
-        low <= high for low, high in itertools.pairwise(curve[total:])
-    )  # non-decreasing after R
-    if collection(run, missing)[0]["q"]:
+    total = count_relevant(judged)
+    length = max(len(run), total)
+    qrels, ranking = collection(run, missing)
+
+    table = crp_curve(ranking, qrels)
+    table = table[table["qid"] == "q"]
+
+    curve = slow_curve(run, judged, length)
+    assert table["crp"].tolist() == curve
+    assert table["rank"].tolist() == list(range(1, length + 1))
+    # The worst ranking: R relevant documents at the end, the least relevant of them first.
+    relevant = sorted(degree for degree in judged if degree > 0)
+    worst_ranking = [0] * (length - total) + relevant
+    assert table["worst"].tolist() == slow_curve(worst_ranking, judged, length)
+
+    if length == 0:
+        assert table.empty
+        return
+    assert set(table["recall_base"]) == {total}
+    assert set(table["turn_around"]) == {curve.index(min(curve)) + 1}  # the rank of the minimum
+    balance_point = find_balance_point(curve, total, len(run))
+    expected_balance_points = {balance_point} if balance_point else set()
+    assert set(table["balance_point"].dropna()) == expected_balance_points
+
+
+@given(degrees, degrees)
+def test_curves_do_not_fall_after_the_recall_base(run, missing):
+    judged = run + missing
+    total = count_relevant(judged)
+    beyond_the_run = 3
+    curve = slow_curve(run, judged, max(len(run), total) + beyond_the_run)
+    after_r = curve[total:]
+    assert all(value <= next_value for value, next_value in itertools.pairwise(after_r))
+
+
+@given(degrees, degrees)
+def test_values_are_between_0_and_1(run, missing):
+    if has_judgments(run, missing):
         assert 0 <= value(nCRP, run, missing) <= 1
         assert 0 <= value(CRPRecovery, run, missing) <= 1
-    binary = [min(degree, 1) for degree in judged]
-    assert all(loss <= 0 for loss in slow_curve(binary[: len(run)], binary, max(total, 1))[:total])
-    ideal = sorted(judged, reverse=True)
-    assert set(slow_curve(ideal, judged, len(ideal) + 2)) <= {0}
+
+
+@given(degrees, degrees)
+def test_curves_of_binary_labels_are_never_positive_up_to_the_recall_base(run, missing):
+    judged = [min(degree, 1) for degree in run + missing]
+    retrieved = judged[: len(run)]
+    total = count_relevant(judged)
+    curve_up_to_r = slow_curve(retrieved, judged, max(total, 1))[:total]
+    assert all(value <= 0 for value in curve_up_to_r)
 
 
 @given(degrees)
-def test_the_worst_is_attained_and_the_ideal_is_at_zero(run):
-    total = sum(degree > 0 for degree in run)
-    if not total or not collection(run, [])[0]["q"]:
+def test_the_curve_of_the_ideal_ranking_is_0(judged):
+    ideal = sorted(judged, reverse=True)
+    beyond_the_ranking = 2
+    assert set(slow_curve(ideal, judged, len(ideal) + beyond_the_ranking)) <= {0}
+
+
+@given(degrees)
+def test_the_worst_is_attained_and_the_ideal_is_at_zero(judged):
+    """The lowest value is that of R documents that are not relevant, while all relevant ones are missing."""
+    total = count_relevant(judged)
+    if total == 0 or not has_judgments(judged, []):
         return
+
     nothing_relevant = [0] * total
-    assert value(CRP, nothing_relevant, run) == -total * (total + 1) / 2
-    assert value(nCRP, nothing_relevant, run) == 0
-    ideal = sorted(run, reverse=True)
-    assert (value(CRP, ideal, []), value(nCRP, ideal, []), value(CRPRecovery, ideal, [])) == (
-        0,
-        1,
-        1,
-    )
+    assert value(CRP, nothing_relevant, missing=judged) == -total * (total + 1) / 2
+    assert value(nCRP, nothing_relevant, missing=judged) == 0
+
+    ideal = sorted(judged, reverse=True)
+    assert value(CRP, ideal, missing=[]) == 0
+    assert value(nCRP, ideal, missing=[]) == 1
+    assert value(CRPRecovery, ideal, missing=[]) == 1
+
+
+def test_crp_may_be_positive_and_recovery_1_of_a_ranking_that_is_not_perfect():
+    """The paper says otherwise, which holds for binary labels only."""
+    assert value(CRP, [1, 1, 2], []) == 1
+    assert value(CRPRecovery, [1, 2], []) == 1
 
 
 @pytest.mark.slow
-def test_what_the_paper_claims_and_does_not_hold_for_graded_labels():
-    assert value(CRP, [1, 1, 2], []) == 1  # positive at R
-    assert value(CRPRecovery, [1, 2], []) == 1  # of a ranking that is not perfect
-    # Recovery is not monotone: some swap of a worse document up raises it.
-    rankings = itertools.product(range(3), repeat=5)
-    raised = [
-        ranking
-        for ranking in rankings
-        if any(ranking)
-        for rank in range(4)
-        if ranking[rank] > ranking[rank + 1]
-        and value(CRPRecovery, _swap_ranks(ranking, rank), [])
-        > value(CRPRecovery, list(ranking), [])
-    ]
-    assert raised
+def test_recovery_may_rise_if_a_worse_document_moves_up():
+    """Some ranking of five documents has a higher recovery after such a swap of neighbours."""
+    rises = []
+    for ranking in itertools.product(range(3), repeat=5):
+        if not any(ranking):
+            continue
+        for index in range(4):
+            next_is_worse = ranking[index] > ranking[index + 1]
+            if next_is_worse:
+                before = value(CRPRecovery, list(ranking), [])
+                after = value(CRPRecovery, _swap_ranks(ranking, index), [])
+                rises.append(after > before)
+    assert any(rises)
 
 
 def _swap_ranks(ranking, index):
@@ -160,26 +225,53 @@ def test_a_missing_query_is_an_empty_run():
     assert values == {"CRP": 0.0, "nCRP": 0.0, "CRPRecovery": 0.0}
 
 
+THREE_ASPECTS = Aspects({"relevance": 1, "credibility": 1, "understandability": 1})
+THREE_ASPECTS_QRELS = {
+    "q": {
+        "d1": {"relevance": 1, "credibility": 1, "understandability": 1},
+        "d2": {"relevance": 1, "credibility": 1, "understandability": 0},
+        "d3": {"relevance": 0, "credibility": 0, "understandability": 0},
+    }
+}
+THREE_ASPECTS_RUN = {"q": {"d2": 3.0, "d3": 2.0, "d1": 1.0}}
+
+
 def test_displacement_over_several_aspects():
-    aspects = Aspects({"relevance": 1, "credibility": 1, "understandability": 1})
-    labels = {"d1": (1, 1, 1), "d2": (1, 1, 0), "d3": (0, 0, 0)}
-    qrels = {"q": {doc: dict(zip(aspects, tuple_, strict=True)) for doc, tuple_ in labels.items()}}
-    run = {"q": {"d2": 3.0, "d3": 2.0, "d1": 1.0}}
-    # Classes 3, 2 and 0: ideal d1 d2; d2 stands one too early, d3 one, d1 two too late.
-    assert (TOMA(base=CRP, distance="manhattan", aspects=aspects) @ 3).calc_aggregate(
-        qrels, run
-    ) == 0
-    assert TOMA(base="CRP", distance=1, aspects=aspects).calc_aggregate(qrels, run) == -2
-    recovery = TOMA(base="CRPRecovery", distance="manhattan", aspects=aspects)
-    assert recovery.calc_aggregate(qrels, run) == pytest.approx(2 / 3)
+    """TOMA orders the documents by all aspects: d1 before d2 before d3, so R is 2.
+
+    The run is d2 d3 d1: the ranks differ from the ideal ones by -1 (d2), -1 (d3) and +2 (d1).
+    """
+    toma = TOMA(base=CRP, distance="manhattan", aspects=THREE_ASPECTS)
+    assert (toma @ 3).calc_aggregate(THREE_ASPECTS_QRELS, THREE_ASPECTS_RUN) == -1 - 1 + 2
+    # Without a cutoff at rank R = 2; names and powers of distances are accepted.
+    by_names = TOMA(base="CRP", distance=1, aspects=THREE_ASPECTS)
+    assert by_names.calc_aggregate(THREE_ASPECTS_QRELS, THREE_ASPECTS_RUN) == -1 - 1
+
+    # The curve is back at 0 at rank 3.
+    recovery = TOMA(base="CRPRecovery", distance="manhattan", aspects=THREE_ASPECTS)
+    value = recovery.calc_aggregate(THREE_ASPECTS_QRELS, THREE_ASPECTS_RUN)
+    assert value == pytest.approx(2 / 3)
     assert ir_measures.parse_measure(str(recovery)) == recovery
-    drawn = crp_curve(run, qrels, recovery)
-    assert drawn["crp"].tolist() == [-1, -2, 0]
-    assert crp_curve(run, qrels, On(aspect="credibility"))["crp"].tolist() == [0, -1, 0]
-    assert crp_curve(run, qrels, str(recovery)).equals(drawn)
-    assert CAM(base=nCRP, aspects=aspects).calc_aggregate(qrels, run) == pytest.approx(
-        (2 / 3 + 2 / 3 + 0) / 3
-    )
+
+    curve = crp_curve(THREE_ASPECTS_RUN, THREE_ASPECTS_QRELS, recovery)
+    assert curve["crp"].tolist() == [-1, -1 - 1, -1 - 1 + 2]
+    by_text = crp_curve(THREE_ASPECTS_RUN, THREE_ASPECTS_QRELS, str(recovery))
+    assert by_text.equals(curve)
+
+
+def test_displacement_on_single_aspects():
+    """CAM averages the normalised displacement of each aspect; the run is d2 d3 d1."""
+    # Credibility: d1 and d2 are credible, d3 is at rank 2 instead of 3, d1 at rank 3 instead of 2.
+    curve = crp_curve(THREE_ASPECTS_RUN, THREE_ASPECTS_QRELS, On(aspect="credibility"))
+    assert curve["crp"].tolist() == [0, -1, -1 + 1]
+
+    measure = CAM(base=nCRP, aspects=THREE_ASPECTS)
+    on_relevance = 1 - 1 / 3  # CRP at rank R = 2 is -1, at the least -3
+    on_credibility = on_relevance  # the labels are the same
+    on_understandability = 0  # R = 1: rank 1 is not understandable
+    mean = (on_relevance + on_credibility + on_understandability) / 3
+    value = measure.calc_aggregate(THREE_ASPECTS_QRELS, THREE_ASPECTS_RUN)
+    assert value == pytest.approx(mean)
 
 
 def test_lowest_probability_above_0_is_the_lowest_degree() -> None:
@@ -212,6 +304,7 @@ def test_upper_bounds_over_several_aspects_are_those_of_brute_force(cutoff: int 
 
 
 def test_in_other_doors():
+    """`pt.Experiment` evaluates the measures, whether by name or object."""
     import pyterrier as pt
 
     qrels = pd.DataFrame([["q", "d1", 1], ["q", "d2", 1]], columns=["qid", "docno", "label"])
@@ -220,10 +313,16 @@ def test_in_other_doors():
         columns=["qid", "docno", "score"],
     )
     topics = pd.DataFrame([["q", "x"]], columns=["qid", "query"])
+
     table = pt.Experiment([run], topics, qrels, ["CRP", "CRP@1", CRPRecovery, nCRP])
-    assert table[["CRP", "CRP@1", "CRPRecovery", "nCRP"]].iloc[0].tolist() == pytest.approx(
-        [-2, -2, 0.5, 1 / 3]
-    )
+
+    # R = 2, so relevant documents belong to ranks 1 and 2, others to 3 and below: the ranks of d3,
+    # d1, d4, d2 differ by -2, 0, 0, +2 from these.
+    values = table.iloc[0]
+    assert values["CRP"] == -2
+    assert values["CRP@1"] == -2
+    assert values["CRPRecovery"] == pytest.approx(2 / 4)  # back at 0 at rank 4
+    assert values["nCRP"] == pytest.approx(1 - 2 / 3)  # the lowest CRP is -2 - 1
 
 
 @pytest.mark.parametrize(
@@ -261,17 +360,23 @@ def test_a_scale_may_start_above_0(measure):
     assert only_lowest.calc_aggregate({"q1": {"a": 1}}, {"q1": {"a": 1.0}}) == 0
 
 
-def test_an_order_may_start_above_0():
+@pytest.mark.parametrize("weighting", ["classes", "normalized"])
+@pytest.mark.parametrize(
+    ("ranking", "crp"),
+    [
+        pytest.param({"b": 1.0}, 0, id="ideal"),
+        pytest.param({"a": 2.0, "b": 1.0}, -1, id="rank 1 has the lowest class, one rank too high"),
+        pytest.param({"x": 2.0, "b": 1.0}, -1, id="rank 1 is unjudged, one rank too high"),
+    ],
+)
+def test_an_order_may_start_above_0(ranking, crp, weighting):
+    """The lowest class counts as not relevant although its number is 1: of a and b, only b is relevant (R = 1)."""
     order = Order({(0, 0): 1, (1, 0): 2, (0, 1): 2, (1, 1): 3}, ["relevance", "credibility"])
     qrels = {
         "q1": {"a": {"relevance": 0, "credibility": 0}, "b": {"relevance": 1, "credibility": 1}}
     }
-    measure = TOMA(order=order, base="CRP")
-    for weighting in ("classes", "normalized"):
-        weighted = measure(weighting=weighting)
-        assert weighted.calc_aggregate(qrels, {"q1": {"b": 1.0}}) == 0
-        assert weighted.calc_aggregate(qrels, {"q1": {"a": 2.0, "b": 1.0}}) == -1
-        assert weighted.calc_aggregate(qrels, {"q1": {"x": 2.0, "b": 1.0}}) == -1
+    measure = TOMA(order=order, base="CRP", weighting=weighting)
+    assert measure.calc_aggregate(qrels, {"q1": ranking}) == crp
 
 
 def test_what_a_short_run_lacks_is_scaled_as_the_value() -> None:
@@ -285,31 +390,33 @@ def test_what_a_short_run_lacks_is_scaled_as_the_value() -> None:
 
 
 def test_the_balance_point_is_a_rank():
-    """Kind: figures of the paper that the curve lacks. It had to be computed from CRPRecovery, as R / ρ."""
+    """The balance point is the first rank from R on at which the curve is back at 0; CRPRecovery is R / it."""
     qrels = {
         "late": {"a": 1, "b": 1},
         "never": {"a": 1, "b": 1},
         "ideal": {"a": 2, "b": 1},
-        "none": {"a": 0},
+        "none relevant": {"a": 0},
     }
     run = {
+        # Ranks differ from the ideal ones by -2, 0, 0, +2: back at 0 at rank 4.
         "late": {"x": 5.0, "a": 4.0, "y": 3.0, "b": 2.0, "z": 1.0},
         "never": {"x": 5.0, "a": 4.0},
-        "ideal": {"a": 2.0, "b": 1.0},
-        "none": {"x": 1.0},
+        "ideal": {"a": 2.0, "b": 1.0},  # 0 from the first rank on, and R = 2
+        "none relevant": {"x": 1.0},
     }
+
     curve = crp_curve(run, qrels)
-    balance = curve.groupby("qid")["balance_point"].first()
-    assert balance.drop(["never", "none"]).to_dict() == {"late": 4, "ideal": 2}
-    assert balance[["never", "none"]].isna().all()
-    ratio = (
-        (curve["recall_base"] / curve["balance_point"])
-        .astype(float)
-        .fillna(0)
-        .groupby(curve["qid"])
-        .first()
-    )
+
+    balance_points = curve.groupby("qid")["balance_point"].first()
+    assert balance_points["late"] == 4
+    assert balance_points["ideal"] == 2
+    assert pd.isna(balance_points["never"])
+    assert pd.isna(balance_points["none relevant"])
     recovery = {
         metric.query_id: metric.value for metric in ir_measures.iter_calc([CRPRecovery], qrels, run)
     }
-    assert ratio.to_dict() == recovery
+    recall_base = curve.groupby("qid")["recall_base"].first()
+    for qid in ("late", "ideal"):
+        assert recovery[qid] == recall_base[qid] / balance_points[qid]
+    assert recovery["never"] == recovery["none relevant"] == 0
+    assert len(recovery) == 4

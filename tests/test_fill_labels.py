@@ -44,38 +44,52 @@ def by_pair(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_judged_labels_are_kept_and_all_others_are_filled() -> None:
+    """Documents without judgments that the runs retrieve get labels, too: `new` and `other` in each of 6 topics."""
     filled = ma.fill_labels(QRELS, RUNS, aspects=SCALES)
+
     assert filled.columns.tolist() == ["qid", "docno", "label", "trust"]
     judged = by_pair(QRELS)
-    compared = by_pair(filled).loc[judged.index]
-    pd.testing.assert_frame_equal(compared.where(judged.notna()), judged)
+    filled_judged = by_pair(filled).loc[judged.index]
+    pd.testing.assert_frame_equal(filled_judged.where(judged.notna()), judged)
     assert filled.notna().all(axis=None)
     assert set(filled["docno"]) - set(QRELS["docno"]) == {"new", "other"}
-    holes = QRELS[["label", "trust"]].isna().sum() + 12
+
+    n_added = 6 * 2
+    missing_relevance = int(QRELS["label"].isna().sum())
+    missing_trust = int(QRELS["trust"].isna().sum())
     assert filled.attrs["filled"] == {
-        name: {"filled": number, "missing": 0, "by": "observed"}
-        for name, number in zip(["relevance", "trust"], holes.tolist(), strict=True)
+        "relevance": {"filled": missing_relevance + n_added, "missing": 0, "by": "observed"},
+        "trust": {"filled": missing_trust + n_added, "missing": 0, "by": "observed"},
     }
 
 
 def test_labels_come_from_donors_with_the_same_known_labels() -> None:
-    donors = {tuple(row) for row in QRELS.dropna()[["label", "trust"]].to_numpy()}
-    drawn = {
-        tuple(row)
-        for row in ma.fill_labels(QRELS, RUNS, aspects=SCALES)[["label", "trust"]].to_numpy()
-    }
-    assert drawn <= donors
+    """Each filled pair of labels is one that a completely judged document has."""
+    filled = ma.fill_labels(QRELS, RUNS, aspects=SCALES)
+    donors = QRELS.dropna()
+    pairs_of_donors = set(donors[["label", "trust"]].itertuples(index=False, name=None))
+    pairs_of_filled = set(filled[["label", "trust"]].itertuples(index=False, name=None))
+    assert pairs_of_filled <= pairs_of_donors
 
 
 def test_donors_of_the_topic_are_drawn_more_often() -> None:
-    rows = [("q1", f"d{n}", 2.0, 1.0) for n in range(15)] + [
-        ("q2", f"d{n}", 0.0, 0.0) for n in range(15)
-    ]
-    holes = [("q1", f"x{n}", np.nan, np.nan) for n in range(2000)]
-    qrels = pd.DataFrame([*rows, *holes], columns=["qid", "docno", "relevance", "trust"])
+    """With n donors in the topic, one of these is drawn with the probability n / (n + 5), else one of any topic."""
+    n = 15
+    donors = [("q1", f"d{number}", 2.0, 1.0) for number in range(n)]
+    donors_elsewhere = [("q2", f"d{number}", 0.0, 0.0) for number in range(n)]
+    missing = [("q1", f"x{number}", np.nan, np.nan) for number in range(2000)]
+    qrels = pd.DataFrame(
+        [*donors, *donors_elsewhere, *missing], columns=["qid", "docno", "relevance", "trust"]
+    )
+
     filled = ma.fill_labels(qrels, {"a": {"q1": {"d0": 1.0}}}, aspects=SCALES)
-    share = (filled["relevance"][filled["docno"].str.startswith("x")] == 2).mean()
-    assert share == pytest.approx(15 / 20 + 5 / 20 / 2, abs=0.03)
+
+    was_missing = filled["docno"].str.startswith("x")
+    from_own_topic = filled["relevance"] == 2  # only donors of q1 have this label
+    fraction = from_own_topic[was_missing].mean()
+    half_of_all_donors = 1 / 2  # are of q1
+    expected = n / (n + 5) + 5 / (n + 5) * half_of_all_donors
+    assert fraction == pytest.approx(expected, abs=0.03)
 
 
 def test_a_label_depends_on_its_seed_topic_and_document_only() -> None:
@@ -90,19 +104,27 @@ def test_a_label_depends_on_its_seed_topic_and_document_only() -> None:
 
 
 def test_further_columns_are_kept() -> None:
+    """Columns that are no aspects stay with their documents, and are missing for documents that were added."""
     qrels = QRELS.assign(
         known=QRELS["label"].isna().to_numpy(), note=np.arange(len(QRELS)).astype(str)
     )
-    filled = by_pair(ma.fill_labels(qrels.sample(frac=1, random_state=2), RUNS, aspects=SCALES))
+    shuffled = qrels.sample(frac=1, random_state=2)
+
+    filled = by_pair(ma.fill_labels(shuffled, RUNS, aspects=SCALES))
+
     assert filled.columns.tolist() == ["label", "trust", "known", "note"]
+    further_columns = filled[["known", "note"]]
     judged = by_pair(qrels)[["known", "note"]]
-    pd.testing.assert_frame_equal(
-        filled.loc[judged.index, ["known", "note"]], judged, check_dtype=False
-    )
-    assert filled.loc[~filled.index.isin(judged.index), ["known", "note"]].isna().all(axis=None)
-    values = ma.evaluate(
-        RUNS, filled.reset_index(), ma.On(base="NoveltyRatio", aspects={"relevance": 2})
-    )
+    pd.testing.assert_frame_equal(further_columns.loc[judged.index], judged, check_dtype=False)
+    is_added = ~filled.index.isin(judged.index)
+    assert further_columns[is_added].isna().all(axis=None)
+
+
+def test_measures_read_the_column_known_of_filled_qrels() -> None:
+    """NoveltyRatio counts relevant documents that are not known: it is above 0 if the filled qrels can be read."""
+    qrels = QRELS.assign(known=QRELS["label"].isna().to_numpy())
+    filled = ma.fill_labels(qrels, RUNS, aspects=SCALES)
+    values = ma.evaluate(RUNS, filled, ma.On(base="NoveltyRatio", aspects={"relevance": 2}))
     assert values["value"].max() > 0
 
 
@@ -112,18 +134,24 @@ def test_depth_leaves_out_documents_further_down() -> None:
 
 
 def test_labels_of_a_model_fill_what_they_have() -> None:
+    """The model has two labels of relevance and one of trust; all other missing labels remain missing."""
     model = pd.DataFrame(
-        {"qid": ["q0", "q1"], "docno": ["new", "new"], "relevance": [2, 1], "trust": [3, np.nan]}
+        [("q0", "new", 2, 3), ("q1", "new", 1, np.nan)],
+        columns=["qid", "docno", "relevance", "trust"],
     )
+
     filled = by_pair(ma.fill_labels(QRELS, RUNS, model, aspects=SCALES))
+
     assert filled.loc[("q0", "new")].tolist() == [2.0, 3.0]
     assert filled.loc[("q1", "new"), "label"] == 1.0
     record = filled.attrs["filled"]
-    assert (record["relevance"]["filled"], record["trust"]["filled"]) == (2, 1)
+    assert record["relevance"]["filled"] == 2
+    assert record["trust"]["filled"] == 1
     assert record["trust"]["missing"] == filled["trust"].isna().sum()
 
 
 def test_without_an_equal_donor_the_side_of_the_threshold_counts() -> None:
+    """No judged document has the relevance 2 of d3: d1, which is relevant too, gives it the trust 3."""
     qrels = {
         "q": {
             "d1": {"relevance": 1, "trust": 3},
@@ -132,7 +160,8 @@ def test_without_an_equal_donor_the_side_of_the_threshold_counts() -> None:
         }
     }
     filled = ma.fill_labels(qrels, {"a": {"q": {"d1": 1.0}}}, aspects=SCALES)
-    assert filled.set_index("docno").loc["d3"].tolist() == ["q", 2.0, 3.0]
+    filled_d3 = filled.set_index("docno").loc["d3"]
+    assert filled_d3.to_dict() == {"qid": "q", "relevance": 2.0, "trust": 3.0}
 
 
 @pytest.mark.parametrize(

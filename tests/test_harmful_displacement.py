@@ -60,57 +60,97 @@ ranked_degrees = st.lists(st.sampled_from([*DEGREES, None]), max_size=8)
 degrees = st.lists(st.sampled_from(DEGREES), max_size=5)
 
 
+def count_relevant(judged: list[int]) -> int:
+    """R, the recall base: the number of documents with a degree above 0."""
+    return sum(degree > 0 for degree in judged)
+
+
 @given(ranked_degrees, degrees, st.integers(1, 12))
 @examples(150)
 def test_equals_the_definition(ranked: list[int | None], missing: list[int], cutoff: int) -> None:
+    """Values equal those of the reference, and contributions of explanations add up to them."""
     qrels, run, judged = collection(ranked, missing)
     if not judged or not ranked:
         return
-    total = sum(degree > 0 for degree in judged)
-    retrieved = [degree or 0 for degree in ranked]
+    total = count_relevant(judged)
+    retrieved = [degree or 0 for degree in ranked]  # unjudged documents count as not relevant
     curve = ref.crp_curve(retrieved, judged, max(len(ranked), total, cutoff))
-    assert value(CRP, qrels, run) == (curve[total - 1] if total else 0)
+    crp_at_r = curve[total - 1] if total else 0
+
+    assert value(CRP, qrels, run) == crp_at_r
     assert value(CRP @ cutoff, qrels, run) == curve[cutoff - 1]
     assert value(nCRP, qrels, run) == pytest.approx(ref.ncrp(retrieved, judged), abs=1e-12)
-    assert value(CRPRecovery, qrels, run) == pytest.approx(
-        ref.crp_recovery(retrieved, judged), abs=1e-12
-    )
-    drawn = crp_curve(run, qrels, On(aspects=HARM))
-    drawn = drawn[drawn["qid"] == "q"]
-    length = max(len(ranked), total)
-    assert drawn["crp"].tolist() == curve[:length]
-    harmful = sorted(degree for degree in judged if degree < 0)[: length - total]
-    relevant = sorted(degree for degree in judged if degree > 0)
-    worst = [*harmful, *[0] * (length - total - len(harmful)), *relevant]
-    assert drawn["worst"].tolist() == ref.crp_curve(worst, judged, length)
-    balance = ref.crp_recovery(retrieved, judged)
-    assert set(drawn["balance_point"].dropna()) == ({round(total / balance)} if balance else set())
+    recovery = ref.crp_recovery(retrieved, judged)
+    assert value(CRPRecovery, qrels, run) == pytest.approx(recovery, abs=1e-12)
+
     for measure in (CRP, CRP @ cutoff, nCRP, CRPRecovery):
         explained = on_harm(measure).explain(run, qrels, "q")
         assert explained.value == value(measure, qrels, run)
-        assert explained.ranks["contribution"].sum() + explained.offset == pytest.approx(
-            explained.value, abs=1e-9
-        )
+        sum_of_contributions = explained.ranks["contribution"].sum() + explained.offset
+        assert sum_of_contributions == pytest.approx(explained.value, abs=1e-9)
+
+
+@given(ranked_degrees, degrees)
+@examples(150)
+def test_curves_equal_the_definition(ranked: list[int | None], missing: list[int]) -> None:
+    """`crp_curve` gives the curve, its lowest possible course and its balance point."""
+    qrels, run, judged = collection(ranked, missing)
+    if not judged or not ranked:
+        return
+    total = count_relevant(judged)
+    retrieved = [degree or 0 for degree in ranked]  # unjudged documents count as not relevant
+    length = max(len(ranked), total)
+
+    table = crp_curve(run, qrels, On(aspects=HARM))
+    table = table[table["qid"] == "q"]
+
+    assert table["crp"].tolist() == ref.crp_curve(retrieved, judged, length)
+    # The worst ranking has the most harmful documents first and the R relevant ones last.
+    relevant = sorted(degree for degree in judged if degree > 0)
+    harmful = sorted(degree for degree in judged if degree < 0)[: length - total]
+    n_neutral = length - len(harmful) - len(relevant)
+    worst_ranking = harmful + [0] * n_neutral + relevant
+    assert table["worst"].tolist() == ref.crp_curve(worst_ranking, judged, length)
+
+    recovery = ref.crp_recovery(retrieved, judged)  # R / balance point, or 0 if there is none
+    expected_balance_points = {round(total / recovery)} if recovery else set()
+    assert set(table["balance_point"].dropna()) == expected_balance_points
 
 
 @given(st.lists(st.sampled_from(DEGREES), min_size=1, max_size=6))
 @examples(60)
-def test_the_ideal_ranking_is_at_0_and_harm_first_is_the_worst(judged: list[int]) -> None:
+def test_the_ideal_ranking_is_at_0(judged: list[int]) -> None:
+    """The best documents first: CRP is 0 at every rank, also beyond the last document."""
     ideal = sorted(judged, reverse=True)
     assert set(ref.crp_curve(ideal, judged, len(ideal) + 2)) <= {0}
-    qrels, run, _ = collection(list(ideal), [])
-    total = sum(degree > 0 for degree in judged)
-    if total:
-        assert [value(measure, qrels, run) for measure in (CRP, nCRP, CRPRecovery)] == [0, 1, 1]
-        most_harmful = [degree for degree in sorted(judged) if degree < 0]
-        qrels, run, _ = collection(
-            [*most_harmful, *[None] * total], [degree for degree in judged if degree >= 0]
-        )
-        lowest = value(CRP, qrels, run)
-        assert value(nCRP, qrels, run) == 0
-        documents = [*judged, *[0] * total]
-        orders = itertools.islice(itertools.permutations(documents, total), 500)
-        assert all(ref.crp_curve(order, judged, total)[-1] >= lowest for order in orders)
+
+    if count_relevant(judged):
+        qrels, run, _ = collection(list(ideal), [])
+        assert value(CRP, qrels, run) == 0
+        assert value(nCRP, qrels, run) == 1
+        assert value(CRPRecovery, qrels, run) == 1
+
+
+@given(st.lists(st.sampled_from(DEGREES), min_size=1, max_size=6))
+@examples(60)
+def test_harmful_documents_first_are_the_worst_ranking(judged: list[int]) -> None:
+    """The most harmful documents first, then unjudged ones: CRP at rank R is the lowest of all rankings."""
+    total = count_relevant(judged)
+    if total == 0:
+        return
+    harmful = [degree for degree in sorted(judged) if degree < 0]
+    others = [degree for degree in judged if degree >= 0]
+    unjudged = [None] * total
+
+    qrels, run, _ = collection([*harmful, *unjudged], missing=others)
+    lowest = value(CRP, qrels, run)
+    assert value(nCRP, qrels, run) == 0
+
+    retrievable = [*judged, *[0] * total]  # with unjudged documents, as many as ranks count
+    rankings = itertools.permutations(retrievable, total)
+    for ranking in itertools.islice(rankings, 500):
+        crp_at_r = ref.crp_curve(ranking, judged, total)[-1]
+        assert crp_at_r >= lowest
 
 
 def test_what_nobody_retrieves_changes_nothing_above_it() -> None:
@@ -124,24 +164,38 @@ def test_what_nobody_retrieves_changes_nothing_above_it() -> None:
 
 
 def test_documents_without_a_label_are_not_harmful() -> None:
-    """They are not relevant: above a harmful document, no mistake; in its place, half of one."""
-    qrels = {"q": {"a": 1, "b": 0, "bad": -1}}
-    first_rank = {docno: {"q": {docno: 1.0}} for docno in ("a", "b", "unknown", "bad")}
-    values = {docno: on_harm(CRP).calc_aggregate(qrels, run) for docno, run in first_rank.items()}
-    assert values == {"a": 0, "b": -1, "unknown": -1, "bad": -2}
-    frame = pd.DataFrame(
-        {
-            "qid": "q",
-            "docno": ["a", "b", "bad", "no"],
-            "label": [1, 0, -1, 0],
-            "trust": [2, np.nan, -1, np.nan],
-        }
+    """They count as not relevant: at rank 1, a smaller mistake than a harmful document."""
+    qrels = {"q": {"a": 1, "b": 0, "bad": -1}}  # the ideal ranking: a, b, bad
+
+    def crp_of(docno: str) -> float:
+        """CRP at rank R = 1 of a run that retrieves this document only."""
+        return on_harm(CRP).calc_aggregate(qrels, {"q": {docno: 1.0}})
+
+    assert crp_of("a") == 0
+    assert crp_of("b") == -1  # one rank too high
+    assert crp_of("unknown") == -1
+    assert crp_of("bad") == -2  # two ranks too high
+
+
+def test_missing_labels_of_an_aspect_are_not_harmful() -> None:
+    """On trust, a is positive and bad is harmful: the ideal ranking is a, bad. The others have no label.
+
+    No document has the label 0, so a document without a label may be at any rank from 2 on.
+    """
+    qrels = pd.DataFrame(
+        [
+            ("q", "a", 1, 2),
+            ("q", "b", 0, np.nan),
+            ("q", "bad", -1, -1),
+            ("q", "no", 0, np.nan),
+        ],
+        columns=["qid", "docno", "label", "trust"],
     )
-    both = Aspects({"relevance": HARM["relevance"], "trust": HARM["relevance"]})
     run = {"q": {"b": 3.0, "no": 2.0, "a": 1.0}}
-    # On trust, nothing is 0: bad has the ideal rank 2, and documents without a label any rank from
-    # 2 on.
-    assert (On(aspect="trust", base=CRP, aspects=both) @ 3).calc_aggregate(frame, run) == -1 + 0 + 2
+    both = Aspects({"relevance": HARM["relevance"], "trust": HARM["relevance"]})
+    measure = On(aspect="trust", base=CRP, aspects=both) @ 3
+    # b is one rank too high, no is in place, a is two ranks too low.
+    assert measure.calc_aggregate(qrels, run) == -1 + 0 + 2
 
 
 def test_upper_bounds_are_those_of_brute_force() -> None:

@@ -69,18 +69,24 @@ def read(text: str) -> Any:
     ],
 )
 def test_golden_cases(name: str, tolerance: float) -> None:
+    """The extremes of run a, run b and their difference equal the exact fractions of a reference."""
     for case in golden(f"{name}.json")["cases"]:
         labels = {
             docno: {aspect: NAN if label is None else label for aspect, label in judged.items()}
             for docno, judged in case["labels"].items()
         }
         measure = read(case["measure"])(aspects=case["grades"])
-        # A judged topic, as an aspect may have no label in the case.
-        other = {"d": dict.fromkeys(case["grades"], 0)}
         runs = {side: run_of(*case[side]) for side in "ab"}
-        result = quiet(runs, {"q": labels, "other": other}, measure)
-        parts = (case["value_a"], case["value_b"], case["difference"])
-        expected = [float(Fraction(part[end])) / 2 for part in parts for end in ("low", "high")]
+        # An aspect may have no label in the case: a second topic, which no run answers, has all.
+        qrels = {"q": labels, "unanswered": {"d": dict.fromkeys(case["grades"], 0)}}
+
+        result = quiet(runs, qrels, measure)
+
+        expected = []
+        for quantity in ("value_a", "value_b", "difference"):
+            for end in ("low", "high"):
+                value_of_q = float(Fraction(case[quantity][end]))
+                expected.append((value_of_q + 0) / 2)  # the mean of two topics: unanswered is 0
         np.testing.assert_allclose(
             extremes(result), expected, rtol=0, atol=tolerance, err_msg=case["id"]
         )
@@ -159,28 +165,41 @@ MEASURES = [
 ]  # fmt: skip
 
 
+def stop_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Allow no completion of the labels to be enumerated, so that intervals must be derived."""
+    monkeypatch.setattr(_value_intervals, "MOST_OF_TOPIC", 0)
+
+
 @pytest.mark.every(5)
 @pytest.mark.parametrize("enumerating", [True, False])
 @pytest.mark.parametrize("text", MEASURES)
 def test_intervals_are_those_of_enumeration(
     text: str, enumerating: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without enumeration, what is called exact is so, and bounds are not too narrow."""
+    """Intervals marked exact equal the extremes over all completions of the labels; others contain them.
+
+    With enumeration (the default for few missing labels) all are exact.
+    """
     if not enumerating:
-        monkeypatch.setattr(_value_intervals, "MOST_OF_TOPIC", 0)
+        stop_enumeration(monkeypatch)
     measure = read(text)(aspects=SCALES)
     rng = np.random.default_rng(len(text))
     for _ in range(2):
         qrels, runs = draw_world(rng, 150)
         result = quiet(runs, qrels, measure)
-        frames = (result.runs, result.pairs)
-        for frame, expected in zip(frames, enumerate_means(measure, qrels, runs), strict=True):
-            computed, exact = frame[["low", "high"]].to_numpy(), frame["exact"].to_numpy()
+        runs_expected, pairs_expected = enumerate_means(measure, qrels, runs)
+        for frame, expected in ((result.runs, runs_expected), (result.pairs, pairs_expected)):
+            exact = frame["exact"].to_numpy()
+            if enumerating:
+                assert exact.all()
+            computed = frame[["low", "high"]].to_numpy()
             np.testing.assert_allclose(computed[exact], expected[exact], rtol=1e-12, atol=1e-12)
-            known = ~np.isnan(computed).any(axis=1)
-            assert (computed[known, 0] <= expected[known, 0] + 1e-12).all()
-            assert (computed[known, 1] >= expected[known, 1] - 1e-12).all()
-            assert exact.all() or not enumerating
+
+            has_interval = frame["low"].notna() & frame["high"].notna()
+            low, high = computed[has_interval].T
+            lowest, highest = expected[has_interval].T
+            assert (low <= lowest + 1e-12).all()
+            assert (high >= highest - 1e-12).all()
 
 
 COUNTING = ["AP", "AP@2", "AP(rel=2)", "Rprec", "SetF", "SetF(beta=3.0)", "SetAP", "SetAP(rel=2)"]
@@ -189,8 +208,8 @@ COUNTING = ["AP", "AP@2", "AP(rel=2)", "Rprec", "SetF", "SetF(beta=3.0)", "SetAP
 @pytest.mark.every(4)
 @pytest.mark.parametrize("base", COUNTING)
 def test_bases_that_count_relevant_documents(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Topic by topic, on the documents that may be relevant, values are those of all documents of all topics."""
-    monkeypatch.setattr(_value_intervals, "MOST_OF_TOPIC", 0)  # no enumeration
+    """The fast way for these bases (class Counting) gives the intervals of the general way."""
+    stop_enumeration(monkeypatch)
     measures = [
         ma.On(aspect="credibility", base=base, aspects=SCALES),
         ma.CAM(base=base, aspects=SCALES),
@@ -198,52 +217,62 @@ def test_bases_that_count_relevant_documents(base: str, monkeypatch: pytest.Monk
     rng = np.random.default_rng(20 + len(base))
     for _ in range(2):
         qrels, runs = draw_world(rng, 2000)
-        runs["a"]["q1"]["new"] = runs["b"]["q2"]["other"] = -0.5
-        results = [quiet(runs, qrels, measures)]
+        # Two documents without judgments between ranks 1 (score 0) and 2 (score -1).
+        runs["a"]["q1"]["new"] = -0.5
+        runs["b"]["q2"]["other"] = -0.5
+
+        fast = quiet(runs, qrels, measures)
         with monkeypatch.context() as context:
+            # No measure is an instance of this type: all go the general way.
             context.setattr(_value_intervals, "Counting", type(None))
-            results.append(quiet(runs, qrels, measures))
-        pd.testing.assert_frame_equal(results[0].runs, results[1].runs, rtol=1e-15, atol=0)
-        pd.testing.assert_frame_equal(results[0].pairs, results[1].pairs, rtol=1e-13, atol=1e-15)
-        assert results[0].runs["exact"].all()
+            general = quiet(runs, qrels, measures)
+
+        pd.testing.assert_frame_equal(fast.runs, general.runs, rtol=1e-15, atol=0)
+        pd.testing.assert_frame_equal(fast.pairs, general.pairs, rtol=1e-13, atol=1e-15)
+        assert fast.runs["exact"].all()
 
 
 @pytest.mark.parametrize(
-    ("text", "of_runs", "of_pairs"),
+    ("text", "runs_exact", "pairs_exact"),
     [
+        # Sums over ranks with known weights.
         ("CAM@3", True, True),
         ("TOMA@3", True, True),
         ("unDCG@3", True, True),
         ("uRBP", True, True),
         ("CAM(base='R@2')", True, True),
         ("CAM(base='DCG')@3", True, True),
+        ("NWCS(ideal='judged')@1", True, True),
+        # Extremes of a run are known; those of a difference are bounded only.
         ("MM@3", True, False),
         ("CAM(base='AP')", True, False),
         ("TOMA(base='ERR')@3", True, False),
         ("NWCS@3", True, False),
-        ("NWCS(ideal='judged')@1", True, True),
         ("NWCS(ideal='separate')@3", True, False),
+        # No extremes are known.
         ("CAM(normalized=True)@3", False, False),
         ("NLRE@3", False, False),
     ],
 )
 def test_what_is_exact_without_enumeration(
-    text: str, of_runs: bool, of_pairs: bool, monkeypatch: pytest.MonkeyPatch
+    text: str, runs_exact: bool, pairs_exact: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_value_intervals, "MOST_OF_TOPIC", 0)
+    """A note tells where intervals are not exact."""
+    stop_enumeration(monkeypatch)
     qrels, runs = draw_world(np.random.default_rng(1), 150)
     result = quiet(runs, qrels, read(text)(aspects=SCALES))
-    assert result.runs["exact"].all() == of_runs
-    assert result.runs["low"].notna().all() == of_runs
-    assert result.pairs["exact"].all() == of_pairs
-    assert any("bounded by" in note or "no interval" in note for note in result.notes) == (
-        not of_pairs
-    )
+    assert result.runs["exact"].all() == runs_exact
+    assert result.runs["low"].notna().all() == runs_exact
+    assert result.pairs["exact"].all() == pairs_exact
+    is_noted = any("bounded by" in note or "no interval" in note for note in result.notes)
+    assert is_noted == (not pairs_exact)
 
 
 def test_a_measure_of_a_users_own_with_an_ideal_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals of a user's own linear measure are exact, although no completion is enumerated."""
+
     class Steep(ma.LinearMeasure):
-        """A sum with the discount 1 / rank, over that of the ideal ranking."""
+        """A sum of gains with the discount 1 / rank, divided by that of the ideal ranking."""
 
         SUPPORTED_PARAMS = {"cutoff": ma.params.CUTOFF}
 
@@ -253,13 +282,14 @@ def test_a_measure_of_a_users_own_with_an_ideal_is_exact(monkeypatch: pytest.Mon
             return ma.forms.Linear(target, target.gain, discount, depth=self.cutoff, ideal=ideal)
 
     ma.testing.check_measure(Steep)
-    monkeypatch.setattr(_value_intervals, "MOST_OF_TOPIC", 0)
+    stop_enumeration(monkeypatch)
     qrels, runs = draw_world(np.random.default_rng(2), 150)
     measure = ma.CAM(base=Steep(cutoff=3), aspects=SCALES)
+
     result = quiet(runs, qrels, measure)
-    for frame, expected in zip(
-        (result.runs, result.pairs), enumerate_means(measure, qrels, runs), strict=True
-    ):
+
+    runs_expected, pairs_expected = enumerate_means(measure, qrels, runs)
+    for frame, expected in ((result.runs, runs_expected), (result.pairs, pairs_expected)):
         assert frame["exact"].all()
         np.testing.assert_allclose(frame[["low", "high"]], expected, atol=1e-12)
 
@@ -294,36 +324,54 @@ KNOWN_RUNS = {
 
 @pytest.mark.parametrize("name", ["CoverageRatio", "NoveltyRatio"])
 def test_measures_that_read_further_columns_of_the_qrels(name: str) -> None:
+    """These measures read the column `known` of the qrels, too; only relevance has missing labels.
+
+    The intervals equal the extremes over the 2³ completions of the missing labels of relevance:
+    of d2 and d3 in topic q1, and of the document without judgments in topic q2.
+    """
     measure = ma.On(base=name, aspects={"relevance": 1})
     result = quiet(KNOWN_RUNS, KNOWN, measure, n_samples=20)
+
     values = []
-    for labels in itertools.product([0.0, 1.0], repeat=3):
+    for label_d2, label_d3, label_new in itertools.product([0.0, 1.0], repeat=3):
         qrels = {
-            "q1": {docno: dict(row) for docno, row in KNOWN["q1"].items()},
-            "q2": {**KNOWN["q2"], "new": {"relevance": labels[2]}},
+            "q1": {
+                **KNOWN["q1"],
+                "d2": {**KNOWN["q1"]["d2"], "relevance": label_d2},
+                "d3": {**KNOWN["q1"]["d3"], "relevance": label_d3},
+            },
+            "q2": {**KNOWN["q2"], "new": {"relevance": label_new}},
         }
-        qrels["q1"]["d2"]["relevance"], qrels["q1"]["d3"]["relevance"] = labels[:2]
         values.append(value_of(KNOWN_RUNS, qrels, measure))
     a, b = np.transpose(values)
-    expected = [end for column in (a, b, a - b) for end in (column.min(), column.max())]
+    difference = a - b
+    expected = [a.min(), a.max(), b.min(), b.max(), difference.min(), difference.max()]
+
     np.testing.assert_allclose(extremes(result), expected, atol=1e-15)
     assert result.runs["exact"].all()
     assert result.runs["expected"].between(result.runs["low"], result.runs["high"]).all()
-    assert value_of(KNOWN_RUNS, KNOWN, measure) == result.runs["value"].tolist()
+    assert result.runs["value"].tolist() == value_of(KNOWN_RUNS, KNOWN, measure)
 
 
 def test_functions_read_further_columns_and_miss_none_silently() -> None:
+    """A function that reads a further column of the qrels gets it, and an error tells if there is none."""
+
     def count_known(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
+        """Return the number of documents judged to be known, whatever their relevance."""
         return float(qrels["known"].sum())
 
     inputs = ["query_id", "doc_id", "relevance", "known"]
     function = ir_measures.define_byquery(count_known, name="CountKnown", qrel_inputs=inputs)
     measure = ma.On(base=function, aspects={"relevance": 1})
+
     result = quiet(KNOWN_RUNS, KNOWN, measure)
-    assert set(extremes(result)[:4]) == {1.5}
-    without = {"q1": {"d1": {"relevance": 1}}}
+    # Two known documents in topic q1 and one in q2, for any run and any labels of relevance.
+    assert result.runs["low"].tolist() == [(2 + 1) / 2] * 2
+    assert result.runs["high"].tolist() == [(2 + 1) / 2] * 2
+
+    without_known = {"q1": {"d1": {"relevance": 1}}}
     with pytest.raises(MultiAspectError, match=r"expected columns of the qrels \(.*\), got known"):
-        quiet(KNOWN_RUNS, without, measure)
+        quiet(KNOWN_RUNS, without_known, measure)
 
 
 # -- what is said, and refused
@@ -361,38 +409,52 @@ def test_pairs_with_a_baseline() -> None:
         missing_labels(RUNS, ONE_HOLE, CAM, baseline="d")
 
 
-def test_the_universe_reaches_to_the_cutoff() -> None:
+@pytest.mark.parametrize(
+    ("cutoff", "n_documents"),
+    [
+        pytest.param(2, 3, id="the three judged documents"),
+        pytest.param(3, 4, id="also the unjudged document at rank 3"),
+    ],
+)
+def test_the_universe_reaches_to_the_cutoff(cutoff: int, n_documents: int) -> None:
+    """Documents whose labels matter are those judged (d1, d2, d3) and those retrieved up to the cutoff."""
     run = {"a": run_of("d1", "d2", "new", "newer")}
-    counts = [
-        missing_labels(run, ONE_HOLE, measure).universe["documents"][0]
-        for measure in (CAM, CAM @ 3)
-    ]
-    assert counts == [3, 4]
+    result = missing_labels(run, ONE_HOLE, CAM @ cutoff)
+    assert result.universe["documents"][0] == n_documents
 
 
 @pytest.mark.parametrize(
     "base", ["P(judged_only=True)@2", "nDCG(judged_only=True)@2", "AP(judged_only=True)@2"]
 )
 @pytest.mark.parametrize(
-    ("unjudged", "code", "reaches"),
-    [([], 0, True), ([], 1, True), ([], 2, False), ([-1], 0, False)],
+    ("unjudged", "coded", "d2_counts"),
+    [
+        pytest.param([], "d0", True, id="rank 1 is left out, so that d2 comes to rank 2"),
+        pytest.param([], "d1", True, id="rank 2 is left out, so that d2 comes to rank 2"),
+        pytest.param([], "d2", False, id="d2 itself is left out"),
+        pytest.param([-1], "d0", False, id="the label of rank 1 is missing, and some completion"),
+    ],
 )
 def test_condensed_rankings_are_cut_after_they_are_condensed(
-    unjudged: list[int], code: int, reaches: bool, base: str
+    unjudged: list[int], coded: str, d2_counts: bool, base: str
 ) -> None:
-    """Kind: cutoffs before documents are left out. A code -1 in the first ranks gave [0, .5] for [.5, 1]."""
+    """With judged_only, a document that is left out makes room for one from below the cutoff of 2.
+
+    The document `coded` has the label -1: with `unjudged=[-1]` a missing label, otherwise one of
+    a document that is always left out. Intervals equal the extremes over all completions.
+    """
     aspect = ma.Aspect(grades=[0, 1], unjudged=unjudged)
     measure = ma.On(base=base, aspects={"relevance": aspect})
     runs = {"a": run_of("d0", "d1", "d2", "d3"), "b": run_of("d1", "d0")}
-    for known in (0, 1, NAN):
-        # Of a code that is a label, the document is always left out: d2 counts, which has no
-        # judgment.
-        labels = {"d0": known, "d1": known, f"d{code}": -1, "other": 1}
+    for label in (0, 1, NAN):
+        labels = {"d0": label, "d1": label, coded: -1, "other": 1}
         qrels = pd.DataFrame(
             {"qid": "q", "docno": list(labels), "relevance": list(labels.values())}
         )
         result = quiet(runs, qrels, measure)
-        universe = {**labels, "d2": NAN} if reaches else labels
+
+        # d2 has no judgment unless it is `coded`.
+        universe = {**labels, "d2": NAN} if d2_counts else labels
         missing = [
             docno for docno, label in universe.items() if np.isnan(label) or label in unjudged
         ]
@@ -400,14 +462,12 @@ def test_condensed_rankings_are_cut_after_they_are_condensed(
         for grades in itertools.product([0, 1], repeat=len(missing)):
             complete = {**universe, **dict(zip(missing, grades, strict=True))}
             completion = {"q": {docno: {"relevance": label} for docno, label in complete.items()}}
-            values.append(
-                ma.evaluate(runs, completion, measure, progress=False)["value"].to_numpy()
-            )
+            long = ma.evaluate(runs, completion, measure, progress=False)
+            values.append(long["value"].to_numpy())
+
         assert result.runs["exact"].all()
-        ends = result.runs[["low", "high"]].to_numpy()
-        assert ends == pytest.approx(
-            np.stack([np.min(values, axis=0), np.max(values, axis=0)], axis=1), abs=1e-12
-        )
+        assert result.runs["low"].to_numpy() == pytest.approx(np.min(values, axis=0), abs=1e-12)
+        assert result.runs["high"].to_numpy() == pytest.approx(np.max(values, axis=0), abs=1e-12)
         as_evaluated = ma.evaluate(runs, qrels, measure, progress=False)["value"].to_numpy()
         assert result.runs["value"].to_numpy() == pytest.approx(as_evaluated, abs=1e-12)
 
@@ -422,11 +482,11 @@ def test_codes_that_mean_not_judged_are_missing_labels() -> None:
 
 
 def test_values_as_evaluated_may_lie_outside() -> None:
-    scales = {"relevance": [1, 2, 3]}
+    """`evaluate` gives an unjudged document the gain 0, but every grade of this scale has a gain above 0."""
     result = quiet(
-        {"a": run_of("d1", "new")},
+        {"a": run_of("d1", "unjudged")},
         {"q": {"d1": {"relevance": 1}}},
-        ma.CAM(base="DCG", aspects=scales),
+        ma.CAM(base="DCG", aspects={"relevance": [1, 2, 3]}),
     )
     assert result.runs["value"][0] < result.runs["low"][0]
     assert any("not that of any completion" in note for note in result.notes)
@@ -511,103 +571,134 @@ def value_of(runs: Any, qrels: Any, measure: Any) -> list[float]:
 )
 @pytest.mark.parametrize("seed", [0, 3])
 def test_one_draw_is_that_of_filled_qrels(text: str, seed: int) -> None:
+    """The expected value of a single draw is the value on the qrels that `fill_labels` fills, by the same seed."""
     measure = read(text)(aspects=SCALES)
-    qrels, runs = lose_labels(seed + len(text))
+    world_seed = seed + len(text)  # another collection for each case
+    qrels, runs = lose_labels(world_seed)
     result = quiet(runs, qrels, measure, n_samples=1, seed=seed)
+
     filled = ma.fill_labels(qrels, runs, aspects=SCALES, depth=measure.cutoff, seed=seed)
     np.testing.assert_allclose(result.runs["expected"], value_of(runs, filled, measure), rtol=1e-13)
-    a, b = (result.pairs[side].map(result.runs.set_index("name")["expected"]) for side in "ab")
+
+    expected_values = result.runs.set_index("name")["expected"]
+    a = result.pairs["a"].map(expected_values)
+    b = result.pairs["b"].map(expected_values)
     np.testing.assert_array_equal(result.pairs["expected"], a - b)
 
 
 def test_expected_values_are_means_over_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two of three donors are of the topic, so that theirs is drawn in 2/7 of the cases, and any in 5/7."""
-    donors = {"q1": {"d1": 1, "d2": 1}, "q2": {"d3": 0}}
+    """The label of a document without judgments is drawn from judged documents, of its own topic more often.
+
+    With n judged documents in the topic, one of these is drawn with the probability n / (n + 5),
+    otherwise one of any topic. Draws are made in batches, whose size makes no difference.
+    """
     qrels = {
-        qid: {docno: {"relevance": label} for docno, label in judged.items()}
-        for qid, judged in donors.items()
+        "q1": {"d1": {"relevance": 1}, "d2": {"relevance": 1}},
+        "q2": {"d3": {"relevance": 0}},
     }
     runs = {"a": {"q1": {"new": 1.0}, "q2": {"d3": 1.0}}}
     measure = ma.On(base="P@1", aspects={"relevance": 1})
-    expected = (2 / 7 + 5 / 7 * 2 / 3) / 2
-    values = []
-    module = importlib.import_module(
-        "pt_multiaspect.analysis.missing_labels"
-    )  # the attribute is the function
-    for size in (module._BATCH, 3 * 700):
-        monkeypatch.setattr(module, "_BATCH", size)
-        values.append(quiet(runs, qrels, measure, n_samples=20_000).runs["expected"][0])
-    assert values[0] == pytest.approx(expected, abs=0.006)
-    assert values[1] == pytest.approx(values[0], rel=1e-12)
+    # The attribute of the package of this name is the function.
+    module = importlib.import_module("pt_multiaspect.analysis.missing_labels")
+    n_samples = 20_000
+
+    in_one_batch = quiet(runs, qrels, measure, n_samples=n_samples).runs["expected"][0]
+    monkeypatch.setattr(module, "_BATCH", 3 * 700)  # some 700 draws at a time
+    in_small_batches = quiet(runs, qrels, measure, n_samples=n_samples).runs["expected"][0]
+
+    own_topic = 2 / (2 + 5)  # the probability of d1 or d2, which are both relevant
+    relevant_of_any_topic = 2 / 3
+    value_q1 = own_topic + (1 - own_topic) * relevant_of_any_topic
+    value_q2 = 0
+    assert in_one_batch == pytest.approx((value_q1 + value_q2) / 2, abs=0.006)
+    assert in_small_batches == pytest.approx(in_one_batch, rel=1e-12)
 
 
 def test_labels_of_a_model_fill_what_they_have() -> None:
+    """Labels of a model fill the missing labels that the model gives; the others stay missing."""
     qrels, runs = lose_labels(7)
     model = {"q2": {"new": {"relevance": 2, "credibility": 1}}}
     measure = ma.CAM(aspects=SCALES) @ 3
+
     result = quiet(runs, qrels, measure, n_samples=100, labels=model)
+
     filled = ma.fill_labels(qrels, runs, model, aspects=SCALES, depth=3)
     assert result.runs["expected"].tolist() == pytest.approx(
         value_of(runs, filled, measure), rel=1e-13
     )
-    assert (result.universe["unfilled"] == result.universe["missing"] - 1).all()
+    n_filled = 1  # per aspect: that of the document `new`
+    assert (result.universe["missing"] - result.universe["unfilled"] == n_filled).all()
     assert result.universe["unfilled"].tolist() == filled[list(SCALES)].isna().sum().tolist()
 
 
-def test_labels_behind_a_gate_are_not_missing() -> None:
-    """Credibility is judged for relevant documents only."""
-    qrels = {
-        "q": {
-            "d1": {"relevance": 2, "credibility": 1},
-            "d2": {"relevance": 0},
-            "d3": {"relevance": 0},
-        }
+GATED_QRELS = {
+    "q": {
+        "d1": {"relevance": 2, "credibility": 1},
+        "d2": {"relevance": 0},  # credibility is judged for relevant documents only
+        "d3": {"relevance": 0},
     }
-    runs = {"a": run_of("d1", "d2"), "b": run_of("d3", "d1")}
-    gated = missing_labels(runs, qrels, ma.CAM(gate="relevance", aspects=SCALES) @ 2)
-    assert (gated.universe["missing"] == 0).all()
-    assert (gated.runs[["value", "low", "high", "expected"]].nunique(axis=1) == 1).all()
-    assert (gated.runs["judged"] == 1).all()
-    alone = missing_labels(runs, qrels, ma.CAM(aspects=SCALES) @ 2)
-    assert alone.runs["expected"].isna().all()
-    assert alone.runs["exact"].all()
+}
+GATED_RUNS = {"a": run_of("d1", "d2"), "b": run_of("d3", "d1")}
+
+
+def test_labels_behind_a_gate_are_not_missing() -> None:
+    """With the gate relevance, the credibility of documents that are not relevant does not matter."""
+    result = missing_labels(GATED_RUNS, GATED_QRELS, ma.CAM(gate="relevance", aspects=SCALES) @ 2)
+    assert (result.universe["missing"] == 0).all()
+    assert (result.runs["judged"] == 1).all()
+    for column in ("low", "high", "expected"):
+        assert (result.runs[column] == result.runs["value"]).all()
+
+
+def test_labels_that_are_never_judged_have_no_expected_values() -> None:
+    """Without the gate, d2 needs the credibility of a judged document with relevance 0: there is none.
+
+    The intervals, which need no such document, are known.
+    """
+    measure = ma.CAM(aspects=SCALES) @ 2
+
+    result = missing_labels(GATED_RUNS, GATED_QRELS, measure)
+    assert result.runs["expected"].isna().all()
+    assert result.runs["exact"].all()
     assert re.search(
         r"no expected values: .* none for document d2 of topic q .*gate=.*labels=\.$",
-        alone.notes[0],
+        result.notes[0],
     )
-    without = missing_labels(runs, qrels, ma.CAM(aspects=SCALES) @ 2, n_samples=0)
-    assert without.runs["expected"].isna().all()
+
+    without_draws = missing_labels(GATED_RUNS, GATED_QRELS, measure, n_samples=0)
+    assert without_draws.runs["expected"].isna().all()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("year", "files", "signs"),
+    ("year", "files", "summary"),
     [
         (
             2015,
             {"relevance": "qrels.graded", "understandability": "qread.graded"},
-            (549, 2278, 367, 1688),
+            "certain for 549 of 2278 pairs, and for 367 of 1688 with p < 0.05.",
         ),
         (
             2018,
             {"relevance": "qrel", "understandability": "qread", "trust": "qtrust"},
-            (624, 630, 345, 345),
+            "certain for 624 of 630 pairs, and for 345 of 345 with p < 0.05.",
         ),
     ],
 )
-def test_certain_signs_on_clef(year: int, files: dict[str, str], signs: tuple[int, ...]) -> None:
+def test_certain_signs_on_clef(year: int, files: dict[str, str], summary: str) -> None:
+    """The summary counts the pairs of real runs whose difference has one sign, whatever the missing labels."""
     folder = shared_path("data", f"clef{year}")
     qrels = ma.read_qrels({name: folder / f"{file}.txt.gz" for name, file in files.items()})
     table = pd.read_csv(
         folder / "runs.top100.tsv.gz", sep="\t", names=["run", "qid", "rank", "docno"], dtype=str
     )
-    runs = dict(iter(table.assign(score=-table["rank"].astype(float)).groupby("run")))
-    result = quiet(
-        runs, qrels, ma.CAM(aspects=ma.datasets.info(f"clef-ehealth-{year}").aspects) @ 10
-    )
-    certain, pairs, of_tested, tested = signs
-    text = f"certain for {certain} of {pairs} pairs, and for {of_tested} of {tested} with p < 0.05."
-    assert result.summary.endswith(text)
+    table["score"] = -table["rank"].astype(float)
+    runs = dict(list(table.groupby("run")))
+    measure = ma.CAM(aspects=ma.datasets.info(f"clef-ehealth-{year}").aspects) @ 10
+
+    result = quiet(runs, qrels, measure)
+
+    assert result.summary.endswith(summary)
     assert result.runs["exact"].all()
     assert result.pairs["exact"].all()
 
@@ -634,19 +725,35 @@ def test_the_page_has_the_recorded_figures(readings: Any) -> None:
 
 
 def test_the_study_counts_right_signs(readings: Any) -> None:
-    """Run a has the better document, which only it retrieves: its difference turns if this document is lost."""
+    """`right_signs` gives the fraction of pairs of runs whose order stays as labels are lost.
+
+    Only run a retrieves the better document. If the label of this document is lost, the order of
+    a and b turns with two of the readings.
+    """
     aspects = ma.Aspects({"relevance": 2})
-    labels = {"good": 2, "fair": 1, "bad": 0}
-    qrels = pd.DataFrame({"qid": "q", "docno": list(labels), "relevance": list(labels.values())})
+    qrels = pd.DataFrame({"qid": "q", "docno": ["good", "fair", "bad"], "relevance": [2, 1, 0]})
     runs = {
-        name: pd.DataFrame({"qid": "q", "docno": docnos, "score": [2.0, 1.0]})
-        for name, docnos in {"a": ["good", "bad"], "b": ["fair", "bad"]}.items()
+        "a": pd.DataFrame({"qid": "q", "docno": ["good", "bad"], "score": [2.0, 1.0]}),
+        "b": pd.DataFrame({"qid": "q", "docno": ["fair", "bad"], "score": [2.0, 1.0]}),
     }
-    nothing = np.zeros((3, 1), dtype=bool)
-    assert set(readings.right_signs(runs, qrels, nothing, aspects).values()) == {1.0}
-    lost = (qrels["docno"] == "good").to_numpy()[:, None]
-    shares = readings.right_signs(runs, qrels, lost, aspects, "a")
-    assert (shares["lowest"], shares["condensed"]) == (0.0, 0.0)
-    top = pd.concat([run.assign(name=name) for name, run in runs.items()])
-    masks = {name: mask[:, 0].tolist() for mask, name in readings.new_system(top, qrels)}
+    # Masks have a row per judgment and a column per aspect.
+    nothing_lost = np.array([[False], [False], [False]])
+    good_lost = np.array([[True], [False], [False]])
+
+    fractions = readings.right_signs(runs, qrels, nothing_lost, aspects)
+    assert set(fractions.values()) == {1.0}
+    fractions = readings.right_signs(runs, qrels, good_lost, aspects, "a")
+    assert (fractions["lowest"], fractions["condensed"]) == (0.0, 0.0)
+
+
+def test_the_study_loses_the_labels_that_a_run_contributes_alone(readings: Any) -> None:
+    """`new_system` masks, for each run, the judgments of documents that no other run retrieves."""
+    qrels = pd.DataFrame({"qid": "q", "docno": ["good", "fair", "bad"], "relevance": [2, 1, 0]})
+    run_a = pd.DataFrame({"qid": "q", "docno": ["good", "bad"], "score": [2.0, 1.0], "name": "a"})
+    run_b = pd.DataFrame({"qid": "q", "docno": ["fair", "bad"], "score": [2.0, 1.0], "name": "b"})
+
+    masks = {}
+    for mask, name in readings.new_system(pd.concat([run_a, run_b]), qrels):
+        masks[name] = mask[:, 0].tolist()  # of the one aspect
+
     assert masks == {"a": [True, False, False], "b": [False, True, False]}

@@ -105,38 +105,68 @@ collections = st.fixed_dictionaries(
 )
 
 
+def lacks_everything(labels) -> bool:
+    """The label of a document without any good aspect."""
+    return labels == LOWEST
+
+
+def add_gains(labels) -> int:
+    return sum(GAINS[aspect][label] for aspect, label in labels.items())
+
+
+def add_probabilities(labels) -> Fraction:
+    return sum(PROBABILITIES[aspect][label] for aspect, label in labels.items())
+
+
 @examples(25)
 @given(collections, st.sampled_from(["average", "first"]), st.integers(1, 6))
-def test_equal_a_plain_loop(collection, ties, cutoff):
+def test_zero_aspect_documents_equals_a_plain_loop(collection, ties, cutoff):
+    """The table has a row for each rank, and one for all ranks where these are more than one."""
     qrels, runs, perquery = collection["qrels"], collection["runs"], collection["perquery"]
     table = zero_aspect_documents(perquery, runs, qrels, cutoff=cutoff, aspects=ASPECTS, ties=ties)
-    table = table.set_index(["measure", "ranks"])
-    ranks = [(rank, rank) for rank in range(1, cutoff + 1)] + ([(1, cutoff)] if cutoff > 1 else [])
-    assert len(table) == 3 * len(ranks)
-    for low, high in ranks:
-        results = slow(perquery, runs, qrels, low, high, ties, lambda labels: labels == LOWEST)
-        for measure, (documents, zero) in results.items():
-            row = table.loc[(measure, str(low) if low == high else f"{low}-{high}")]
-            assert row["n_documents"] == pytest.approx(float(documents))
-            assert row["n_zero"] == pytest.approx(float(zero))
-            assert row["fraction"] == pytest.approx(float(zero / (cutoff * 3)))
-    ranges = [(2, 3), (1, 1), (5, 9)]  # in any order, with gaps, beyond the runs
-    for kind, scales in (("gains", GAINS), ("probabilities", PROBABILITIES)):
+    rows = table.set_index(["measure", "ranks"])
+
+    ranges = {str(rank): (rank, rank) for rank in range(1, cutoff + 1)}
+    if cutoff > 1:
+        ranges[f"1-{cutoff}"] = (1, cutoff)
+    n_measures, n_topics = 3, 3
+    assert len(rows) == n_measures * len(ranges)
+    for ranks, (first, last) in ranges.items():
+        expected = slow(perquery, runs, qrels, first, last, ties, lacks_everything)
+        for measure, (n_documents, n_zero) in expected.items():
+            row = rows.loc[(measure, ranks)]
+            assert row["n_documents"] == pytest.approx(float(n_documents))
+            assert row["n_zero"] == pytest.approx(float(n_zero))
+            assert row["fraction"] == pytest.approx(float(n_zero / (cutoff * n_topics)))
+
+
+@examples(25)
+@given(collections, st.sampled_from(["average", "first"]))
+def test_document_quality_equals_a_plain_loop(collection, ties):
+    """Ranges of ranks may come in any order, with gaps, and reach beyond the runs."""
+    qrels, runs, perquery = collection["qrels"], collection["runs"], collection["perquery"]
+    ranges = {"2-3": (2, 3), "1": (1, 1), "5-9": (5, 9)}
+    measures = perquery["measure"].unique()
+    for labels, worth in (("gains", add_gains), ("probabilities", add_probabilities)):
         table = document_quality(
-            perquery, runs, qrels, ranges=ranges, aspects=ASPECTS, labels=kind, ties=ties
+            perquery,
+            runs,
+            qrels,
+            ranges=list(ranges.values()),
+            aspects=ASPECTS,
+            labels=labels,
+            ties=ties,
         )
-        assert table["ranks"].tolist() == ["2-3", "1", "5-9"] * 3
-        for index, (low, high) in enumerate(ranges):
-            results = slow(
-                perquery, runs, qrels, low, high, ties,
-                lambda labels, scales=scales: sum(scales[aspect][label] for aspect, label in labels.items()),
-            )  # fmt: skip
-            for number, (measure, (documents, total)) in enumerate(results.items()):
-                row = table.loc[3 * number + index]
-                assert row["measure"] == measure
-                assert row["n_documents"] == pytest.approx(float(documents))
-                expected = float(total / documents) if documents else np.nan
-                assert row["quality"] == pytest.approx(expected, nan_ok=True)
+        assert table["measure"].tolist() == list(np.repeat(measures, len(ranges)))
+        assert table["ranks"].tolist() == list(ranges) * len(measures)
+        rows = table.set_index(["measure", "ranks"])
+        for ranks, (first, last) in ranges.items():
+            expected = slow(perquery, runs, qrels, first, last, ties, worth)
+            for measure, (n_documents, total) in expected.items():
+                row = rows.loc[(measure, ranks)]
+                quality = float(total / n_documents) if n_documents else np.nan
+                assert row["n_documents"] == pytest.approx(float(n_documents))
+                assert row["quality"] == pytest.approx(quality, nan_ok=True)
 
 
 @examples(25)
@@ -162,9 +192,17 @@ def test_the_order_of_rows_makes_no_difference(collection, random):
 # -- by hand
 # --------------------------------------------------------------------------------------------------
 
-GOOD, HALF, BAD = (2, 1), (0, 1), (0, 0)
+# In both topics, g is good, h is credible only, and b lacks both aspects, as x and y, which are
+# not judged.
 QRELS = pd.DataFrame(
-    [(q, d, *labels) for q in ("1", "2") for d, labels in (("g", GOOD), ("h", HALF), ("b", BAD))],
+    [
+        ("1", "g", 2, 1),
+        ("1", "h", 0, 1),
+        ("1", "b", 0, 0),
+        ("2", "g", 2, 1),
+        ("2", "h", 0, 1),
+        ("2", "b", 0, 0),
+    ],
     columns=["qid", "docno", "label", "credibility"],
 )
 RUNS = {
@@ -172,6 +210,7 @@ RUNS = {
     "short": {"1": {"b": 1.0}},
     "unjudged": {"1": {"x": 3.0, "y": 2.0, "g": 1.0}, "2": {"x": 1.0}},
 }
+#: The values of the runs on topics 1 and 2: on topic 1 all are best, on topic 2 short is.
 SCORES = {"good": (1, 0), "short": (1, 1), "unjudged": (1, 0)}
 
 
@@ -194,134 +233,220 @@ def rename_values(column: str, names: dict[str, object]) -> pd.DataFrame:
     )
 
 
+# The best runs of FRAME, by rank. On topic 1 all three tie, so that each counts 1/3:
+#   good      g h b
+#   short     b
+#   unjudged  x y g     (x and y are not judged)
+# On topic 2 short is best, which retrieves nothing there. Only g and h have a positive label.
+
+
 def test_ties_in_parts():
-    # Topic 1: all three are best. Topic 2: short is, which has nothing there.
+    """The documents of runs that tie count in equal parts."""
     table = zero_aspect_documents(FRAME, RUNS, QRELS, cutoff=3)
-    assert table["ranks"].tolist() == ["1", "2", "3", "1-3"]
-    assert table["n_documents"].tolist() == pytest.approx([1, 2 / 3, 2 / 3, 7 / 3])
-    assert table["n_zero"].tolist() == pytest.approx([2 / 3, 1 / 3, 1 / 3, 4 / 3])
-    assert table["fraction"].tolist() == pytest.approx([2 / 18, 1 / 18, 1 / 18, 4 / 18])
-    quality = document_quality(FRAME, RUNS, QRELS, ranges=[(1, 3)])
-    assert quality.loc[0, "quality"] == pytest.approx((3 + 1 + 0 + 0 + 0 + 0 + 3) / 7)
+    n_topics, cutoff = 2, 3
+
+    rank_1, rank_2, rank_3, all_ranks = table.to_dict("records")
+    assert [row["ranks"] for row in (rank_1, rank_2, rank_3, all_ranks)] == ["1", "2", "3", "1-3"]
+    assert rank_1["n_documents"] == pytest.approx(3 / 3)
+    assert rank_1["n_zero"] == pytest.approx(2 / 3)  # b, x
+    assert rank_2["n_documents"] == pytest.approx(2 / 3)
+    assert rank_2["n_zero"] == pytest.approx(1 / 3)  # y
+    assert rank_3["n_documents"] == pytest.approx(2 / 3)
+    assert rank_3["n_zero"] == pytest.approx(1 / 3)  # b
+    assert all_ranks["n_documents"] == pytest.approx(7 / 3)
+    assert all_ranks["n_zero"] == pytest.approx(4 / 3)
+    for row in (rank_1, rank_2, rank_3, all_ranks):
+        assert row["fraction"] == pytest.approx(row["n_zero"] / (n_topics * cutoff))
+
+
+def test_quality_of_ties_in_parts():
+    """The quality is the mean over the documents of the three runs, seven in all."""
+    (row,) = document_quality(FRAME, RUNS, QRELS, ranges=[(1, 3)]).to_dict("records")
+    good = (2 + 1) + (0 + 1) + 0  # the gains of g, h, b
+    short = 0
+    unjudged = 0 + 0 + (2 + 1)
+    assert row["quality"] == pytest.approx((good + short + unjudged) / 7)
+
     scales = {"relevance": 2, "credibility": 1}
-    quality = document_quality(
+    (row,) = document_quality(
         FRAME, RUNS, QRELS, ranges=[(1, 3)], aspects=scales, labels="probabilities"
-    )
-    assert quality.loc[0, "quality"] == pytest.approx((2 + 1 + 2) / 7)
+    ).to_dict("records")
+    good = (1 + 1) + (0 + 1) + 0  # the probabilities of g, h, b
+    unjudged = 0 + 0 + (1 + 1)
+    assert row["quality"] == pytest.approx((good + short + unjudged) / 7)
 
 
 @pytest.mark.parametrize(
-    ("first", "documents", "zero"), [("good", 3, 1), ("short", 1, 1), ("unjudged", 3, 2)]
+    ("first", "n_documents", "n_zero"),
+    [
+        pytest.param("good", 3, 1, id="good retrieves g h b, of which b lacks all aspects"),
+        pytest.param("short", 1, 1, id="short retrieves b"),
+        pytest.param(
+            "unjudged", 3, 2, id="unjudged retrieves x y g, of which x and y are unjudged"
+        ),
+    ],
 )
-def test_ties_by_the_first(first, documents, zero):
-    moved = pd.concat([FRAME[FRAME["name"] == first], FRAME[FRAME["name"] != first]])
-    table = zero_aspect_documents(moved, RUNS, QRELS, cutoff=3, ties="first")
-    assert table[["n_documents", "n_zero"]].iloc[-1].tolist() == [documents, zero]
+def test_ties_by_the_first(first, n_documents, n_zero):
+    """Of the runs that tie on topic 1, only the one that comes first in the frame counts."""
+    first_rows = FRAME[FRAME["name"] == first]
+    other_rows = FRAME[FRAME["name"] != first]
+    table = zero_aspect_documents(
+        pd.concat([first_rows, other_rows]), RUNS, QRELS, cutoff=3, ties="first"
+    )
+    all_ranks = table.set_index("ranks").loc["1-3"]
+    assert all_ranks["n_documents"] == n_documents
+    assert all_ranks["n_zero"] == n_zero
 
 
 def test_ties_up_to_rounding():
-    third = 0.1 + 0.2  # not 0.3, by rounding
-    nearly = frame({"good": (0.3, 1), "short": (third, 0), "unjudged": (0, 0)})
+    """Values that differ by rounding tie, however small; values that differ by more do not."""
+    rounded = 0.1 + 0.2
+    assert rounded != 0.3
+    nearly = frame({"good": (0.3, 1), "short": (rounded, 0), "unjudged": (0, 0)})
     table = zero_aspect_documents(nearly, RUNS, QRELS, cutoff=1)
+    # Rank 1 of topic 1: g (good) and b (short) in parts of 1/2, of topic 2: g.
     assert table["n_zero"].tolist() == [0.5]
-    # Small values that differ are not ties.
+
     small = frame({"good": (2e-20, 1), "short": (1e-20, 0), "unjudged": (0, 0)})
-    assert zero_aspect_documents(small, RUNS, QRELS, cutoff=1)["n_zero"].tolist() == [0]
+    table = zero_aspect_documents(small, RUNS, QRELS, cutoff=1)
+    assert table["n_zero"].tolist() == [0]
 
 
-def test_lower_is_better():
-    scores = {"good": (1, 1), "short": (5, 5), "unjudged": (3, 3)}
-    for measure, zero in [("ESL", 0), ("On(base='ESL')", 0), ("nDCG@3", 1), ("P", 1)]:
-        table = zero_aspect_documents(frame(scores, measure), RUNS, QRELS, cutoff=1)
-        assert table["n_zero"].tolist() == [zero], measure
-        assert table["measure"].tolist() == [measure]
+@pytest.mark.parametrize(
+    ("measure", "n_zero"),
+    [
+        pytest.param("ESL", 0, id="lowest value: good, which has g at rank 1"),
+        pytest.param("On(base='ESL')", 0, id="lowest value, by On"),
+        pytest.param("nDCG@3", 1, id="highest value: short, which has b at rank 1 of topic 1"),
+        pytest.param("P", 1, id="highest value, by a measure without cutoff"),
+    ],
+)
+def test_lower_is_better(measure, n_zero):
+    """The name of the measure says whether the run with the lowest or the highest value is best."""
+    scores = {"good": (1, 1), "unjudged": (3, 3), "short": (5, 5)}
+    table = zero_aspect_documents(frame(scores, measure), RUNS, QRELS, cutoff=1)
+    assert table["measure"].tolist() == [measure]
+    assert table["n_zero"].tolist() == [n_zero]
 
 
 @pytest.mark.parametrize("label", ["mine", "(("])
-def test_labels_that_tell_no_direction(label):
-    scores = frame({"good": (1, 1), "short": (5, 5), "unjudged": (3, 3)}, label)
-    for function, options in (
-        (zero_aspect_documents, {"cutoff": 1}),
-        (document_quality, {"ranges": [(1, 1)]}),
-    ):
-        with pytest.warns(
-            MultiAspectWarning, match=rf"{function.__name__}: {re.escape(label)} names no known mea"
-        ):
-            higher = function(scores, RUNS, QRELS, **options)
-        lower = function(scores, RUNS, QRELS, measures={label: "ESL"}, **options)
-        pd.testing.assert_frame_equal(
-            lower.assign(measure="ESL"),
-            function(scores.assign(measure="ESL"), RUNS, QRELS, **options),
-        )
-        assert not higher.equals(lower)
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [(zero_aspect_documents, {"cutoff": 1}), (document_quality, {"ranges": [(1, 1)]})],
+)
+def test_labels_that_tell_no_direction(function, options, label):
+    """Of a label that names no measure, higher is better, with a warning, unless `measures` says what it is."""
+    scores = {"good": (1, 1), "short": (5, 5), "unjudged": (3, 3)}
+    labelled = frame(scores, label)
+
+    message = rf"{function.__name__}: {re.escape(label)} names no known mea"
+    with pytest.warns(MultiAspectWarning, match=message):
+        undeclared = function(labelled, RUNS, QRELS, **options)
+
+    declared = function(labelled, RUNS, QRELS, measures={label: "ESL"}, **options)
+    as_esl = function(frame(scores, "ESL"), RUNS, QRELS, **options)
+    pd.testing.assert_frame_equal(declared.assign(measure="ESL"), as_esl)
+    assert not undeclared.equals(declared)
 
 
 def test_real_values_of_a_measure():
+    """By both measures the run good is best, which has the good document g at rank 1."""
     perquery = ma.evaluate(RUNS, QRELS, ["nDCG@3", "ESL"], progress=False)
     table = zero_aspect_documents(perquery, RUNS, QRELS, cutoff=1)
     assert table["n_zero"].tolist() == [0, 0]
-    assert table["ranks"].tolist() == ["1", "1"]  # no further row for all of one rank
+    # One row per measure: with a cutoff of 1 there is no row for all ranks.
+    assert table["ranks"].tolist() == ["1", "1"]
 
 
 def test_lowest_is_not_zero():
-    qrels = {q: {"g": (4, 4), "b": (1, 1)} for q in "12"}
-    aspects = {"relevance": [1, 2, 3, 4], "credibility": [1, 2, 3, 4]}
+    """On scales from 1 to 4, the lowest label is 1; an unjudged document (x) has it, too."""
+    grades = [1, 2, 3, 4]
+    aspects = {"relevance": grades, "credibility": grades}
+    judged = {"good": (4, 4), "bad": (1, 1)}
+    qrels = {"1": judged, "2": judged}
+    best = {"bad": 3.0, "x": 2.0, "good": 1.0}
     runs = {
-        "one": {q: {"b": 3.0, "x": 2.0, "g": 1.0} for q in "12"},
-        "two": {q: {"g": 1.0} for q in "12"},
+        "best": {"1": best, "2": best},
+        "other": {"1": {"good": 1.0}, "2": {"good": 1.0}},
     }
-    scores = frame({"one": (1, 1), "two": (0, 0)})
-    table = zero_aspect_documents(scores, runs, qrels, cutoff=3, aspects=aspects)
-    assert table["n_zero"].tolist() == [2, 2, 0, 4]
-    # An unjudged document is worth as much as one of the lowest grade.
-    table = document_quality(scores, runs, qrels, ranges=[(1, 1), (2, 2), (3, 3)], aspects=aspects)
-    assert table["quality"].tolist() == [2, 2, 8]
+    scores = frame({"best": (1, 1), "other": (0, 0)})
+
+    zero = zero_aspect_documents(scores, runs, qrels, cutoff=3, aspects=aspects)
+    n_zero = dict(zip(zero["ranks"], zero["n_zero"], strict=True))
+    assert n_zero == {"1": 2, "2": 2, "3": 0, "1-3": 4}  # over two topics: bad, x, good
+
+    ranges = [(1, 1), (2, 2), (3, 3)]
+    quality = document_quality(scores, runs, qrels, ranges=ranges, aspects=aspects)
+    assert quality["quality"].tolist() == [1 + 1, 1 + 1, 4 + 4]  # sums of both labels
 
 
-def test_aspects_are_selected_and_topics_may_be_few():
-    more = pd.concat([QRELS, QRELS.assign(qid="3", label=2)])
+def test_aspects_are_selected():
+    """Of the run good, rank 1 of topic 1 is g: with relevance its quality would be 2 + 1."""
     table = document_quality(
+        FRAME, RUNS, QRELS, ranges=[(1, 1)], aspects="credibility", ties="first"
+    )
+    (row,) = table.to_dict("records")
+    assert row["n_documents"] == 1  # short, the best run of topic 2, retrieves nothing there
+    assert row["quality"] == 1
+
+
+def test_topics_without_values_are_ignored():
+    """Topic 3 has judgments, but no values of the measure: only topics 1 and 2 count."""
+    more = pd.concat([QRELS, QRELS.assign(qid="3", label=2)])
+
+    (row,) = document_quality(
         FRAME, RUNS, more, ranges=[(1, 1)], aspects="credibility", ties="first"
-    )
-    assert table[["n_documents", "quality"]].to_numpy().tolist() == [[1, 1]]
-    assert zero_aspect_documents(FRAME, RUNS, more, cutoff=2)["fraction"].iloc[-1] == pytest.approx(
-        1 / 4
-    )
+    ).to_dict("records")
+    assert row["n_documents"] == 1
+    assert row["quality"] == 1
+
+    table = zero_aspect_documents(FRAME, RUNS, more, cutoff=2)
+    both_ranks = table.set_index("ranks").loc["1-2"]
+    n_zero = 3 / 3  # b, x and y on topic 1, each in a run that counts 1/3
+    assert both_ranks["fraction"] == pytest.approx(n_zero / (2 * 2))  # 2 topics, 2 ranks
 
 
-def test_forms_of_runs(tmp_path):
+@pytest.mark.parametrize("function", [zero_aspect_documents, document_quality])
+def test_forms_of_runs(function, tmp_path):
+    """A run may be a file, a frame or an iterator; a run without values is not read."""
     path = tmp_path / "good.run"
-    path.write_text(
-        "".join(
-            f"{q} Q0 {d} 1 {s} x\n" for q, docs in RUNS["good"].items() for d, s in docs.items()
-        )
-    )
-    rows = pd.DataFrame([("1", "b", 1.0)], columns=["qid", "docno", "score"])
+    with path.open("w") as file:
+        for qid, scores in RUNS["good"].items():
+            for docno, score in scores.items():
+                file.write(f"{qid} Q0 {docno} 1 {score} x\n")
+    short = pd.DataFrame([("1", "b", 1.0)], columns=["qid", "docno", "score"])
+    unjudged = short.assign(docno="x")
     forms = {
         "good": path,
-        "short": rows,
-        "unjudged": rows.assign(docno="x").itertuples(),
-        "more": None,
+        "short": short,
+        "unjudged": unjudged.itertuples(),
+        "not in the frame of values": None,
     }
-    runs = {**RUNS, "unjudged": {"1": {"x": 1.0}}}
-    for function in (zero_aspect_documents, document_quality):
-        forms["unjudged"] = rows.assign(docno="x").itertuples()
-        pd.testing.assert_frame_equal(
-            function(FRAME, forms, QRELS), function(FRAME, runs, ma.Judgments(QRELS))
-        )
+    as_dicts = {
+        "good": RUNS["good"],
+        "short": {"1": {"b": 1.0}},
+        "unjudged": {"1": {"x": 1.0}},
+    }
+    pd.testing.assert_frame_equal(
+        function(FRAME, forms, QRELS), function(FRAME, as_dicts, ma.Judgments(QRELS))
+    )
 
 
 def test_runs_that_are_best_nowhere_are_not_read():
+    """The run short, which is not best on any topic, may even be missing."""
     scores = frame({"good": (1, 1), "short": (0, 0)})
-    assert (
-        zero_aspect_documents(scores, {"good": RUNS["good"], "short": None}, QRELS)["n_zero"].sum()
-        == 4
-    )
+    runs = {"good": RUNS["good"], "short": None}
+    table = zero_aspect_documents(scores, runs, QRELS)
+    # The best run has b at rank 3 of both topics: 2 documents, in the row of rank 3 and that of all.
+    assert table["n_zero"].sum() == 2 + 2
 
 
 def test_no_documents_at_these_ranks():
+    """The quality of ranks at which no best run has a document is NaN."""
     table = document_quality(FRAME, RUNS, QRELS, ranges=[(1, 3), (4, 6)])
-    assert table["n_documents"].tolist() == pytest.approx([7 / 3, 0])
+    # On topic 1 three runs with 3, 1 and 3 documents tie, each counts 1/3; on topic 2 the best run
+    # retrieves nothing.
+    assert table["n_documents"].tolist() == pytest.approx([(3 + 1 + 3) / 3, 0])
     assert table["quality"].isna().tolist() == [False, True]
 
 
@@ -357,20 +482,23 @@ def test_the_best_run_of_real_ones():
         dtype={"docno": str},
     )
     table["score"] = -table["rank"].astype(float)
-    runs = dict(list(table[table["rank"] <= 5].groupby("name"))[:12])
-    measures = [
-        "TOMA(distance='manhattan',aspects={'relevance': 2, 'understandability': 3})@5",
-        "nDCG@5",
-    ]
-    perquery = ma.evaluate(runs, qrels, measures, progress=False)
-    zero = zero_aspect_documents(perquery, runs, qrels).set_index(["measure", "ranks"])
-    assert (zero["fraction"] * 66 * 5).to_numpy() == pytest.approx(zero["n_zero"].to_numpy())
-    assert zero.loc[(measures[0], "1-5"), "n_zero"] < zero.loc[(measures[1], "1-5"), "n_zero"]
-    quality = document_quality(perquery, runs, qrels, ranges=[(1, 5)]).set_index("measure")[
-        "quality"
-    ]
-    assert quality[measures[0]] > quality[measures[1]]
-    assert quality.between(0, 5).all()
+    cutoff = 5
+    runs = dict(list(table[table["rank"] <= cutoff].groupby("name")))
+    twelve_runs = dict(list(runs.items())[:12])  # enough, and quicker than all
+    both_aspects = "TOMA(distance='manhattan',aspects={'relevance': 2, 'understandability': 3})@5"
+    relevance = "nDCG@5"
+    perquery = ma.evaluate(twelve_runs, qrels, [both_aspects, relevance], progress=False)
+
+    zero = zero_aspect_documents(perquery, twelve_runs, qrels).set_index(["measure", "ranks"])
+    n_topics = 66
+    n_zero = zero["n_zero"]
+    assert (zero["fraction"] * n_topics * cutoff).to_numpy() == pytest.approx(n_zero.to_numpy())
+    assert n_zero[both_aspects, "1-5"] < n_zero[relevance, "1-5"]
+
+    table = document_quality(perquery, twelve_runs, qrels, ranges=[(1, 5)])
+    quality = table.set_index("measure")["quality"]
+    assert quality[both_aspects] > quality[relevance]
+    assert quality.between(0, 2 + 3).all()
 
 
 # -- bad input

@@ -59,12 +59,15 @@ def test_heads_break_before_names_are_shortened() -> None:
 
 
 def test_names_keep_beginning_and_end() -> None:
-    last = text_of([systems(7)]).splitlines()[-2:]
-    assert [(line.split()[0][:5], line.split()[0][-2:]) for line in last] == [
-        ("a-ver", "-1"),
-        ("a-ver", "-2"),
-    ]
-    assert all(".." in line and len(line) <= 80 and line.count("0.1234") == 7 for line in last)
+    """Seven measures leave little room: the middle of the names gives way to two dots."""
+    last_lines = text_of([systems(7)]).splitlines()[-2:]
+    for line, ending in zip(last_lines, ("-1", "-2"), strict=True):
+        shortened_name = line.split()[0]
+        assert shortened_name.startswith("a-ver")
+        assert ".." in shortened_name
+        assert shortened_name.endswith(ending)
+        assert line.count("0.1234") == 7
+        assert len(line) <= 80
 
 
 def test_names_that_look_alike_stay_different() -> None:
@@ -110,8 +113,10 @@ def test_names_that_differ_only_in_the_middle_may_be_wider_than_the_text() -> No
 
 
 def test_spare_columns_are_left_out_and_named() -> None:
+    """Of 12 measures, those from number 3 on are spare, and there is no room for them."""
     text = text_of([systems(12, spare=1)])
-    assert text.count("0.1234") == 6
+    n_systems, n_measures_shown = 2, 3
+    assert text.count("0.1234") == n_systems * n_measures_shown
     assert "Not shown for lack of room: nDCG(aspect='3')@10," in " ".join(text.split())
 
 
@@ -167,7 +172,9 @@ def test_html_escapes_everything() -> None:
     ]
     html = fragment(blocks)
     assert "<script" not in html
-    assert html.count("&lt;script&gt;") == 10
+    # Heading 1, sentence 2, items 2, table: head 1, text 1, cell 2, bar 1.
+    n_nasty = 1 + 2 + 2 + (1 + 1 + 2 + 1)
+    assert html.count("&lt;script&gt;") == n_nasty
 
 
 def test_latex_aligns_columns_of_text_left() -> None:
@@ -233,11 +240,12 @@ def test_a_fraction_below_one_is_never_100_per_cent() -> None:
 
 
 def test_long_tables_say_how_many_rows_are_left_out() -> None:
+    """Of 60 rows, with the numbers 0 to 59, the first 50 are shown."""
     table = Table([Column("n")], [[str(number)] for number in range(60)])
     for drawn in (text_of([table]), fragment([table])):
-        assert "and 10 more" in drawn
-        assert "49" in drawn
+        assert "49" in drawn  # row 50, the last shown
         assert "51" not in drawn
+        assert "and 10 more" in drawn
 
 
 @pytest.mark.slow
@@ -253,15 +261,15 @@ def test_the_package_is_imported_without_jinja2() -> None:
 
 
 def test_long_names_may_be_broken_in_html_with_signs_too() -> None:
+    """Cells of the class `l` break long texts, those of `n` (for short texts) do not; signs make no difference."""
     columns = [Column("", left=True, shorten=12), Column("AP")]
-    html = fragment(
-        [
-            Table(
-                columns, [["x" * 40, "0.1"], [Cell("y" * 40, signs="a"), "0.2"], [Cell("z"), "0.3"]]
-            )
-        ]
-    )
-    assert [html.count(f'<td class="{name}">') for name in ("l", "n")] == [2, 1]
+    long_name = "x" * 40
+    long_name_with_sign = Cell("y" * 40, signs="a")
+    rows = [[long_name, "0.1"], [long_name_with_sign, "0.2"], ["z", "0.3"]]
+    html = fragment([Table(columns, rows)])
+    assert f'<td class="l">{long_name}</td>' in html
+    assert f'<td class="l">{"y" * 40}<sup>a</sup></td>' in html
+    assert '<td class="n">z</td>' in html
 
 
 def test_markdown_underlines_second_best_values_and_keeps_the_code_of_notes() -> None:
