@@ -131,7 +131,7 @@ BY_SUBTOPIC = "q1 1 d1 1\nq1 2 d1 1\nq1 2 d1 1\nq1 1 d2 0\nq2 1 d1 2\n"
 
 
 def test_subtopics_are_kept(tmp_path: Path) -> None:
-    """Text files lost them, unlike Parquet files."""
+    """A document that is judged for two subtopics has two rows, in text files and Parquet files."""
     qrels = read_qrels(write_file(tmp_path / "qrels", BY_SUBTOPIC))
     assert qrels.columns.tolist() == ["qid", "docno", "label", "iteration"]
     assert rows(qrels) == [
@@ -141,12 +141,19 @@ def test_subtopics_are_kept(tmp_path: Path) -> None:
         ("q2", "d1", 2, "1"),
     ]
     assert ma.from_subtopics(qrels).columns.tolist() == ["qid", "docno", "subtopic_1", "subtopic_2"]
-    table = pytest.importorskip("polars").DataFrame(qrels.to_dict("list"))
-    table.write_parquet(tmp_path / "parquet")
+    polars = pytest.importorskip("polars")
+    polars.DataFrame(qrels.to_dict("list")).write_parquet(tmp_path / "parquet")
     pd.testing.assert_frame_equal(read_qrels(tmp_path / "parquet"), qrels)
-    table.with_columns(u=1).write_parquet(tmp_path / "parquet")
-    for file in ("qrels", "parquet"):
-        assert rows(read_qrels(tmp_path / file, aspects=["relevance"])) == rows(qrels)
+
+
+def test_subtopics_are_kept_where_aspects_are_named(tmp_path: Path) -> None:
+    """Columns of other labels are left out, the column of subtopics is not."""
+    qrels = read_qrels(write_file(tmp_path / "qrels", BY_SUBTOPIC))
+    assert rows(read_qrels(tmp_path / "qrels", aspects=["relevance"])) == rows(qrels)
+    table = pytest.importorskip("polars").DataFrame(qrels.to_dict("list"))
+    with_usefulness = table.with_columns(usefulness=1)
+    with_usefulness.write_parquet(tmp_path / "parquet")
+    assert rows(read_qrels(tmp_path / "parquet", aspects=["relevance"])) == rows(qrels)
 
 
 def test_subtopics_may_have_different_labels(tmp_path: Path) -> None:
@@ -247,51 +254,53 @@ def test_files_that_judge_the_same_pairs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "what", "samples"),
+    ("other", "what_differs", "samples"),
     [
+        # The relevance file judges q1/d0 to q1/d3.
         (pool("0121", qid="301"), "no query in common", ["q1 against 301"]),
         (
             pool("0121", prefix="clueweb-"),
             "no (query, document) pair in common",
             ["q1/d0, q1/d1", "q1/clueweb-0"],
         ),
+        # A pair without a label is not judged.
         ("q1 0 d0 nan\nq7 0 d0 1\n", "no query in common", ["q1 against q7"]),
     ],
+    ids=["other queries", "other documents", "a common pair without a label"],
 )
 def test_files_of_other_collections_are_refused(
-    tmp_path: Path, other: str, what: str, samples: list[str]
+    tmp_path: Path, other: str, what_differs: str, samples: list[str]
 ) -> None:
-    """They were merged without a word: 0 on the aspect, and plain nDCG halved by foreign queries."""
+    """Merged, they would give values of 0 on the aspect, and more queries than were judged."""
     files = aspect_files(tmp_path, relevance=pool("0121"), trust=other)
     with pytest.raises(MultiAspectError) as error:
         read_qrels(files)
-    for part in (str(files["relevance"]), str(files["trust"]), what, *samples, "check=False"):
-        assert part in str(error.value)
-    assert len(read_qrels(files, check=False)) > 4
+    message = str(error.value)
+    for part in (str(files["relevance"]), str(files["trust"]), what_differs, *samples):
+        assert part in message
+    assert "check=False" in message
+    assert len(read_qrels(files, check=False)) > 4  # more than the documents of the relevance file
+    # None of the files needs to be that of relevance.
     with pytest.raises(MultiAspectError, match="in common"):
         read_qrels({"usefulness": files["relevance"], "trust": files["trust"]})
 
 
 @pytest.mark.parametrize(
-    ("aspects", "expected"),
+    ("relevance", "trust", "expected"),
     [
-        # Two of twenty relevant pairs are not judged.
-        (
-            {"relevance": pool("1" * 20 + "0" * 5), "trust": pool("2" * 18)},
-            ["18 of the 20 pairs (90%) above"],
-        ),
-        # Nor are ten of the aspect's thirty on relevance.
-        ({"relevance": pool("1" * 20), "trust": pool("2" * 30)}, ["20 of the 30 pairs (67%) of"]),
-        (
-            {"relevance": pool("1" * 20), "trust": pool("2" * 10) + pool("0", qid="q2")},
-            ["10 of the 20", "10 of the 11"],
-        ),
+        # 20 relevant and 5 other documents, of which the first 18 are judged on trust.
+        (pool("1" * 20 + "0" * 5), pool("2" * 18), ["18 of the 20 pairs (90%) above"]),
+        # 20 documents, and 30 judged on trust.
+        (pool("1" * 20), pool("2" * 30), ["20 of the 30 pairs (67%) of"]),
+        # 20 documents of q1; 10 of them and one of q2 are judged on trust.
+        (pool("1" * 20), pool("2" * 10) + pool("0", qid="q2"), ["10 of the 20", "10 of the 11"]),
     ],
+    ids=["relevant pairs without trust", "trust without relevance", "both"],
 )
 def test_files_that_share_few_pairs_warn_with_the_counts(
-    tmp_path: Path, aspects: dict[str, str], expected: list[str]
+    tmp_path: Path, relevance: str, trust: str, expected: list[str]
 ) -> None:
-    files = aspect_files(tmp_path, **aspects)
+    files = aspect_files(tmp_path, relevance=relevance, trust=trust)
     with pytest.warns(MultiAspectWarning) as caught:
         qrels = read_qrels(files)
     messages = [str(warning.message) for warning in caught]
@@ -304,23 +313,29 @@ def test_files_that_share_few_pairs_warn_with_the_counts(
 
 
 @pytest.mark.parametrize(
-    "aspects",
+    ("relevance", "trust"),
     [
-        {
-            "relevance": pool("0122100"),
-            "trust": "".join(f"q1 0 d{position} 1\n" for position in (1, 2, 3, 4)),
-        },
-        {"relevance": "q1 0 junk -2\n" + pool("01"), "trust": pool("10")[len("q1 0 d0 1\n") :]},
-        {"relevance": pool("1" * 100 + "0"), "trust": pool("1" * 95)},
-        {"trust": pool("1" * 96), "relevance": pool("1" * 100)},
-        {"relevance": pool("1234"), "trust": pool("0121")[len("q1 0 d0 0\n") :]},
+        # d0 to d6 have the relevance 0 1 2 2 1 0 0; d1 to d4, the relevant ones, have trust 1.
+        (pool("0122100"), "q1 0 d1 1\nq1 0 d2 1\nq1 0 d3 1\nq1 0 d4 1\n"),
+        # Junk has no trust, nor has d0, which is not relevant.
+        ("q1 0 junk -2\nq1 0 d0 0\nq1 0 d1 1\n", "q1 0 d1 0\n"),
+        # A few relevant documents, up to 5 %, have no trust.
+        (pool("1" * 100 + "0"), pool("1" * 95)),
+        (pool("1" * 100), pool("1" * 96)),
+        # Relevance has no grade 0: its lowest grade, 1, is that of d0, which has no trust.
+        (pool("1234"), "q1 0 d1 1\nq1 0 d2 2\nq1 0 d3 1\n"),
     ],
+    ids=["relevant", "junk", "95 %", "96 %", "no grade 0"],
 )
 @no_warnings()
 def test_aspects_judged_where_relevant_are_ordinary(
-    tmp_path: Path, aspects: dict[str, str]
+    tmp_path: Path, relevance: str, trust: str
 ) -> None:
-    read_qrels(aspect_files(tmp_path, **aspects))
+    """Collections judge other aspects on relevant documents only, so that no warning is due."""
+    files = aspect_files(tmp_path, relevance=relevance, trust=trust)
+    read_qrels(files)
+    trust_first = {"trust": files["trust"], "relevance": files["relevance"]}
+    read_qrels(trust_first)
 
 
 def test_many_lines_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -530,11 +545,26 @@ def test_what_cannot_be_opened(tmp_path: Path, read: Callable[..., pd.DataFrame]
 
 
 @pytest.mark.parametrize(
-    ("aspects", "part"),
+    ("aspects", "message"),
     [
         ([], "expected at least one name"),
         ("relevance", "expected a list of names, got 'relevance'"),
         (5, "expected a list of names, got 5"),
+        (["u", "u"], "got 'u' and 'u', which are both the column 'u'"),
+    ],
+)
+def test_lists_of_names_that_cannot_be_aspects(
+    tmp_path: Path, aspects: list[str], message: str
+) -> None:
+    path = write_file(tmp_path / "q", "q 0 d 1\n")
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        read_qrels(path, aspects=aspects)
+
+
+@pytest.mark.parametrize(
+    ("aspects", "message"),
+    [
+        ([], "expected at least one name"),
         ([1], "expected non-empty strings as names, got 1"),
         ([""], "expected non-empty strings as names, got ''"),
         (["qid"], "which are not labels, got 'qid'"),
@@ -544,18 +574,15 @@ def test_what_cannot_be_opened(tmp_path: Path, read: Callable[..., pd.DataFrame]
         (["iteration"], "which are not labels, got 'iteration'"),
         (["query"], "which are not labels, got 'query'"),
         (["relevance", "label"], "got 'relevance' and 'label', which are both the column 'label'"),
-        (["u", "u"], "got 'u' and 'u', which are both the column 'u'"),
     ],
 )
-def test_names_that_cannot_be_aspects(tmp_path: Path, aspects: list[str], part: str) -> None:
+def test_names_that_cannot_be_aspects(tmp_path: Path, aspects: list[str], message: str) -> None:
+    """Neither in `aspects`, nor as keys of a dictionary of files."""
     path = write_file(tmp_path / "q", "q 0 d 1\n")
-    with pytest.raises(MultiAspectError) as caught:
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
         read_qrels(path, aspects=aspects)
-    assert part in str(caught.value)
-    if isinstance(aspects, list) and len(set(aspects)) == len(aspects):
-        with pytest.raises(MultiAspectError) as caught:
-            read_qrels(dict.fromkeys(aspects, path))
-        assert part in str(caught.value)
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        read_qrels(dict.fromkeys(aspects, path))
 
 
 def test_a_mapping_names_the_aspects_itself(tmp_path: Path) -> None:
@@ -665,6 +692,20 @@ def same(read: list[float], written: list[float]) -> bool:
     return np.array_equal(np.array(read, float), np.array(written, float), equal_nan=True)
 
 
+def as_file(lines: list[tuple[str, ...]], separator: str, compress: bool) -> io.BytesIO:
+    content = "".join(separator.join(fields) + "\n" for fields in lines).encode()
+    if compress:
+        content = gzip.compress(content, 1)
+    return io.BytesIO(content)
+
+
+def check_labels(column: pd.Series, written: list[float]) -> None:
+    """Check values and type: integers, unless a label is not whole or too large to be exact."""
+    assert column.tolist() == written
+    are_whole = all(float(label).is_integer() and abs(label) <= 2**53 for label in written)
+    assert column.dtype == (np.int64 if are_whole else np.float64)
+
+
 @given(
     judged=st.one_of(
         st.dictionaries(st.tuples(queries, ids), st.tuples(labels, labels), min_size=1, max_size=12)
@@ -676,31 +717,23 @@ def same(read: list[float], written: list[float]) -> bool:
 def test_qrels_round_trip(
     judged: dict[tuple[str, str], tuple[float, float]], separator: str, compress: bool
 ) -> None:
-    def file(lines: list[tuple[str, ...]]) -> io.BytesIO:
-        content = "".join(separator.join(line) + "\n" for line in lines).encode()
-        return io.BytesIO(gzip.compress(content, 1) if compress else content)
-
-    def check(qrels: pd.DataFrame) -> None:
-        assert list(zip(qrels["qid"], qrels["docno"], strict=True)) == list(judged)
-        for position, column in enumerate(["label", "ease"]):
-            written = [labels[position] for labels in judged.values()]
-            assert qrels[column].tolist() == written
-            whole = all(float(label).is_integer() and abs(label) <= 2**53 for label in written)
-            assert qrels[column].dtype == (np.int64 if whole else np.float64)
-
-    both = [
-        (qid, "0", docno, repr(first), repr(second))
-        for (qid, docno), (first, second) in judged.items()
-    ]
-    check(read_qrels(file(both), aspects=["relevance", "ease"]))
-    check(
-        read_qrels(
-            {
-                "relevance": file([line[:4] for line in both]),
-                "ease": file([(*line[:3], line[4]) for line in both]),
-            }
-        )
+    """Ids and labels of two aspects are read as they were written, in one file and in two."""
+    with_both, with_relevance, with_ease = [], [], []
+    for (qid, docno), (relevance, ease) in judged.items():
+        with_both.append((qid, "0", docno, repr(relevance), repr(ease)))
+        with_relevance.append((qid, "0", docno, repr(relevance)))
+        with_ease.append((qid, "0", docno, repr(ease)))
+    of_one_file = read_qrels(as_file(with_both, separator, compress), aspects=["relevance", "ease"])
+    of_two_files = read_qrels(
+        {
+            "relevance": as_file(with_relevance, separator, compress),
+            "ease": as_file(with_ease, separator, compress),
+        }
     )
+    for qrels in (of_one_file, of_two_files):
+        assert list(zip(qrels["qid"], qrels["docno"], strict=True)) == list(judged)
+        check_labels(qrels["label"], [relevance for relevance, _ in judged.values()])
+        check_labels(qrels["ease"], [ease for _, ease in judged.values()])
 
 
 @given(
@@ -795,35 +828,53 @@ def run_lines(ranks: Iterable[int], scores: Iterable[float]) -> str:
     )
 
 
+#: Of each of the 2 queries of `run_lines`, the 8 documents after the first have a document before
+#: them. The first of these is d1.
+CONTRADICTION = "ranks contradict scores in 16 of 16 rows, such as that of query q1, document d1"
+
+
 def test_ranks_that_contradict_scores(tmp_path: Path) -> None:
     """A negated score reverses the ranking, which no measure can tell from a bad one."""
-    path, qrels = tmp_path / "mine.run", tmp_path / "qrels.txt"
-    path.write_text(run_lines(range(9), range(9)))
-    qrels.write_text("q1 0 d0 1\nq2 0 d0 1\n")
-    message = "ranks contradict scores in 16 of 16 rows, such as that of query q1, document d1"
-    for source in (path, io.StringIO(path.read_text())):
-        with pytest.warns(MultiAspectWarning, match=message):
-            ma.read_run(source)
-    with pytest.warns(
-        MultiAspectWarning, match=f"run mine.run: {message}. The order is by descending score"
-    ):
-        ma.evaluate([path], ma.read_qrels(qrels), ["AP"], progress=False)
+    path = tmp_path / "mine.run"
+    scores_ascending = range(9)
+    path.write_text(run_lines(range(9), scores_ascending))
+    with pytest.warns(MultiAspectWarning, match=CONTRADICTION):
+        ma.read_run(path)
+    with pytest.warns(MultiAspectWarning, match=CONTRADICTION):
+        ma.read_run(io.StringIO(path.read_text()))
+    qrels = {"q1": {"d0": 1}, "q2": {"d0": 1}}
+    message = f"run mine.run: {CONTRADICTION}. The order is by descending score"
+    with pytest.warns(MultiAspectWarning, match=message):
+        ma.evaluate([path], qrels, ["AP"], progress=False)
 
 
-@pytest.mark.parametrize("as_type", ["int64", "float64", "Int64", "int32"])
-def test_ranks_of_a_frame_that_contradict_its_scores(as_type: str) -> None:
-    """Kind: frames are told what files are. A frame with distances as scores gave .280 for .686 in silence."""
-    frame = ma.read_run(io.StringIO(run_lines(range(9), range(9, 0, -1))))
-    qrels = {qid: {"d0": 1} for qid in ("q1", "q2")}
-    assert ma.evaluate({"mine": frame}, qrels, ["AP"], progress=False)["value"].tolist() == [1, 1]
-    negated = frame.assign(score=-frame["score"], rank=frame["rank"].astype(as_type))
-    message = "run mine: ranks contradict scores in 16 of 16 rows, such as that of query q1, document d1. The order"
+def run_and_negated_run() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a run of two queries that has d0 first, and the same with distances as scores."""
+    scores_descending = range(9, 0, -1)
+    run = ma.read_run(io.StringIO(run_lines(range(9), scores_descending)))
+    return run, run.assign(score=-run["score"])
+
+
+@pytest.mark.parametrize("dtype_of_rank", ["int64", "float64", "Int64", "int32"])
+def test_ranks_of_a_frame_that_contradict_its_scores(dtype_of_rank: str) -> None:
+    """Each evaluation of a frame warns as that of a file does; where both agree none does."""
+    qrels = {"q1": {"d0": 1}, "q2": {"d0": 1}}
+    run, negated = run_and_negated_run()
+    values = ma.evaluate({"mine": run}, qrels, ["AP"], progress=False)["value"]
+    assert values.tolist() == [1, 1]
+    negated["rank"] = negated["rank"].astype(dtype_of_rank)
     for _ in range(2):
-        with pytest.warns(MultiAspectWarning, match=message):
+        with pytest.warns(MultiAspectWarning, match=f"run mine: {CONTRADICTION}. The order"):
             ma.evaluate({"mine": negated}, qrels, ["AP"], progress=False)
-    others = [negated.assign(rank=rank) for rank in ("first", 0, np.nan)]
-    for run in [negated.drop(columns="rank"), *others]:
-        ma.evaluate({"mine": run}, qrels, ["AP"], progress=False)
+
+
+@pytest.mark.parametrize("rank", ["first", 0, np.nan, None])
+def test_ranks_that_say_nothing_contradict_no_scores(rank: object) -> None:
+    """One rank for all documents, or (None) no column of ranks."""
+    qrels = {"q1": {"d0": 1}, "q2": {"d0": 1}}
+    _, negated = run_and_negated_run()
+    run = negated.drop(columns="rank") if rank is None else negated.assign(rank=rank)
+    ma.evaluate({"mine": run}, qrels, ["AP"], progress=False)
 
 
 @pytest.mark.parametrize(
@@ -868,26 +919,26 @@ def test_directories_that_pyterrier_writes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("first_rank", [0, 1])
 def test_the_minimal_format_of_pyterrier(first_rank: int, tmp_path: Path) -> None:
-    scores = {"q2": [3.0, 9.0, 5.0], "q1": [2.0, 1.0]}
-    ids = [
-        (qid, f"d{row}", score)
-        for qid, values in scores.items()
-        for row, score in enumerate(values)
-    ]
-    run = pd.DataFrame(ids, columns=["qid", "docno", "score"])
-    run["rank"] = run.groupby("qid")["score"].rank(ascending=False).astype(int) - 1 + first_rank
-    path, qrels = tmp_path / "minimal.run.gz", {"q1": {"d0": 1}, "q2": {"d2": 1}}
+    """It has ranks but no scores: the scores that are read are the negated ranks."""
+    run = pd.DataFrame(
+        {
+            "qid": ["q2", "q2", "q2", "q1", "q1"],
+            "docno": ["d0", "d1", "d2", "d0", "d1"],
+            "score": [3.0, 9.0, 5.0, 2.0, 1.0],
+            "rank": np.array([2, 0, 1, 0, 1]) + first_rank,
+        }
+    )
+    path = tmp_path / "minimal.run.gz"
     pt.io.write_results(run, str(path), format="minimal")
     result = read_run(path)
     assert list(result.columns) == ["qid", "docno", "rank", "score"]
     pd.testing.assert_frame_equal(result[["qid", "docno", "rank"]], run[["qid", "docno", "rank"]])
-    assert (result["score"] == -result["rank"]).all()
-    values = [
-        ma.evaluate({"a": source}, qrels, ["RR"], progress=False) for source in (path, run, result)
-    ]
-    assert values[0]["value"].tolist() == [1.0, 0.5]
-    pd.testing.assert_frame_equal(values[0], values[1])
-    pd.testing.assert_frame_equal(values[0], values[2])
+    assert result["score"].tolist() == (-result["rank"]).tolist()
+    qrels = {"q1": {"d0": 1}, "q2": {"d2": 1}}
+    for source in (path, run, result):
+        values = ma.evaluate({"a": source}, qrels, ["RR"], progress=False)
+        assert values["qid"].tolist() == ["q1", "q2"]
+        assert values["value"].tolist() == [1.0, 1 / 2]  # q2 has d2 at the second rank
 
 
 @pytest.mark.parametrize(
