@@ -131,23 +131,37 @@ def test_known_verdicts(found: pd.DataFrame, measure: ma.Measure) -> None:
 
 
 def test_all_are_defined_and_keep_the_partial_order(found: pd.DataFrame) -> None:
-    table = found["verdict"].unstack()
+    table = found["verdict"].unstack()  # measures, properties
+    # D5: the scores of all rankings are in the range of the measure.
     assert set(table["D5"]) == {"holds"}
+    # Eq. 1: a document that is better on one aspect and worse on none scores no less alone.
     assert set(table["Eq. 1"]) == {"holds"}
 
 
 def test_orders_with_harm() -> None:
+    """An order may rank a document with better labels lower, as here a harmful one."""
     measures = {
-        kind.NAME: kind(order=HARMFUL) for kind in (TOMA, HarmfulCompat, HelpfulMinusHarmful)
+        "TOMA": TOMA(order=HARMFUL),
+        "HarmfulCompat": HarmfulCompat(order=HARMFUL),
+        "HelpfulMinusHarmful": HelpfulMinusHarmful(order=HARMFUL),
     }
     names = ["Eq. 1", "Eq. 4", "1 attainable", "swap"]
-    table = axioms.check(measures, HARMFUL.aspects, names).set_index(["measure", "property"])
+
+    found = axioms.check(measures, HARMFUL.aspects, names)
+
+    table = found.set_index(["measure", "property"])
     assert table.loc["TOMA", "verdict"].tolist() == ["fails", "holds", "holds", "fails"]
     assert table.loc[("HelpfulMinusHarmful", "1 attainable"), "verdict"] == "n/a"
-    # Lower is better: a harmful document at rank 2 lacks the first term of Σ_k p^(k-1) / k = -ln(1
-    # - p) / p.
-    before, after = table.loc[("HarmfulCompat", "swap"), "example"].values()
-    assert (1 - before, 1 - after) == (1, pytest.approx(1 + 0.95 / np.log(1 - 0.95)))
+    # The counterexample to "swap": the harmful labels (0, 1) are better than (0, 0) by aspect. Scores
+    # are 1 - value, since lower values are better.
+    example = table.loc[("HarmfulCompat", "swap"), "example"]
+    harmful_first, harmful_second = [1 - score for score in example.values()]
+    assert harmful_first == 1
+    # HarmfulCompat sums overlaps Σ_k p^(k-1) / k = -ln(1 - p) / p over all depths k. A harmful
+    # document at rank 2 lacks the first term, which is 1.
+    p = 0.95
+    all_terms = -np.log(1 - p) / p
+    assert harmful_second == pytest.approx((all_terms - 1) / all_terms)
 
 
 @pytest.mark.slow
@@ -176,20 +190,22 @@ def test_the_page_shows_these_verdicts() -> None:
 
 # -- counterexamples, recomputed ------------------------------------------------------------------
 
-#: What the scores must be, of the rankings of a counterexample in their order: positive if the
-#: property holds.
-MARGINS = {
-    "D1": lambda s: s[0] - s[1],
-    "D2": lambda s: s[0] - s[1],
-    "D3": lambda s: s[0] - s[1],
-    "D4": lambda s: (s[0] - s[1]) - (s[2] - s[3]),
-    "D6": lambda s: -abs(s[0] - s[1]),
-    "D7": lambda s: s[0] - s[1],
-    "D8": lambda s: (s[4] - s[5]) * (s[2] - s[3]) - (s[0] - s[1]) * (s[6] - s[7]),
-    "Eq. 4": lambda s: s[0] - s[1],
-    "1 attainable": lambda s: max(s) - 1,
-    "swap": lambda s: s[0] - s[1],
-}
+
+def reference_margin(name: str, scores: list[float]) -> float:
+    """Return by how much the scores of the rankings of a counterexample satisfy a property.
+
+    Rankings are in pairs, of which the first should score higher (or for D4 and D8: by how much).
+    """
+    if name == "1 attainable":  # all orders of some documents
+        return max(scores) - 1
+    losses = [scores[i] - scores[i + 1] for i in range(0, len(scores), 2)]
+    if name == "D6":  # a ranking, and the same with doubled labels
+        return -abs(losses[0])
+    if name == "D4":  # an error among good documents, and the same error among worse ones
+        return losses[0] - losses[1]
+    if name == "D8":  # two errors on different aspects; the same with a doubled weight of the first
+        return losses[2] * losses[1] - losses[0] * losses[3]
+    return losses[0]
 
 
 def reference_score(measure: ma.Measure, ranking: Any) -> float:
@@ -225,19 +241,26 @@ def reference_score(measure: ma.Measure, ranking: Any) -> float:
 
 
 def test_counterexamples_by_the_reference(found: pd.DataFrame) -> None:
-    checked = 0
+    """Rankings that show that a property fails, or ties, do so with the scores of the reference."""
+    n_checked = 0
     for measure, name in itertools.product(KNOWN, axioms.NAMES):
         verdict, example = found.loc[(str(measure), name)]
-        if not example or measure.NAME in ("RBU", "MeanOf"):
+        has_reference = measure.NAME not in ("RBU", "MeanOf")
+        if not example or not has_reference:
             continue
         scores = [reference_score(measure, ranking) for ranking in example]
         assert scores == pytest.approx(list(example.values()), abs=1e-9), (measure, name)
-        margin = MARGINS[name](scores)
-        assert margin < -1e-9 if verdict == "fails" else abs(margin) <= 1e-9, (measure, name)
+        margin = reference_margin(name, scores)  # negative if the property fails
+        if verdict == "fails":
+            assert margin < -1e-9, (measure, name)
+        else:
+            assert abs(margin) <= 1e-9, (measure, name)
         if name == "Eq. 4":
-            assert scores[2] >= scores[3] - 1e-9
-        checked += 1
-    assert checked > 60
+            # It asks nothing of two documents unless the first scores no less alone.
+            _, _, first_alone, second_alone = scores
+            assert first_alone >= second_alone - 1e-9
+        n_checked += 1
+    assert n_checked > 60
 
 
 def is_better(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
@@ -261,22 +284,26 @@ def breaks(name: str, measure: ma.Measure, world: tuple[tuple[int, int], ...]) -
 
 @pytest.mark.parametrize("name", ["1 attainable", "swap"])
 def test_holds_is_what_trying_everything_says(name: str) -> None:
-    """On all collections of up to two documents, and on those of the counterexamples."""
+    """A property holds if no order of any one or two documents breaks it by the reference.
+
+    If it fails, the documents of the counterexample break it, and no fewer documents do.
+    """
     measures = [CAM, TOMA(distance="manhattan"), MM(base="AP"), NLRE, uRBP, NWCS]
-    found = check(*measures, names=[name])
-    documents = list(itertools.product(range(3), repeat=2))
+    verdicts = check(*measures, names=[name])
+    documents = list(itertools.product(range(3), repeat=2))  # pairs of grades
     worlds = [
         world for n in (1, 2) for world in itertools.combinations_with_replacement(documents, n)
     ]
     for measure in measures:
-        verdict, example = found.loc[(str(measure), name)]
-        broken = [len(world) for world in worlds if breaks(name, measure, world)]
+        verdict, example = verdicts.loc[(str(measure), name)]
+        broken_sizes = [len(world) for world in worlds if breaks(name, measure, world)]
         if verdict == "holds":
-            assert not broken
-            continue
-        world = next(iter(example)).ranked
-        assert breaks(name, measure, world)
-        assert len(world) == min(broken, default=3)
+            assert not broken_sizes
+        else:
+            first_ranking = next(iter(example))
+            world = first_ranking.ranked
+            assert breaks(name, measure, world)
+            assert len(world) == (min(broken_sizes) if broken_sizes else 3)
 
 
 # -- measures with faults -------------------------------------------------------------------------
@@ -308,88 +335,144 @@ class _Chaotic(_Backwards):
         return np.modf(np.sin(value.round(9) * 9e4) * 4e4)[0] ** 2
 
 
-def test_measures_with_faults() -> None:
+def test_a_measure_that_rewards_worse_documents_fails() -> None:
     names = ["D1", "D7", "Eq. 1", "swap", "1 attainable"]
-    assert check(_Backwards(), names=names)["verdict"].tolist() == ["fails"] * 5
-    beyond = check(_BeyondOne(), names=["D5"]).iloc[0]
-    assert beyond["verdict"] == "fails"
-    assert np.isnan(list(beyond["example"].values())).all()
+    verdicts = check(_Backwards(), names=names)["verdict"]
+    assert verdicts.tolist() == ["fails"] * 5
+
+
+def test_a_measure_that_leaves_its_range_fails() -> None:
+    # _BeyondOne is up to 2, and its range says up to 1. D5 asks that scores are in the range.
+    (row,) = check(_BeyondOne(), names=["D5"]).to_dict("records")
+    assert row["verdict"] == "fails"
+    scores = list(row["example"].values())
+    assert np.isnan(scores).all()  # the score of a value outside the range
+
+
+def test_a_random_function_of_cam_has_two_properties_of_cam() -> None:
     verdicts = check(_Chaotic())["verdict"].droplevel("measure")
-    # CAM of nDCG has these, and so have functions of it.
+    # D5: scores are in the range. D6: doubled labels, which do not change CAM, do not change scores.
     assert verdicts[verdicts == "holds"].index.tolist() == ["D5", "D6"]
 
 
 # -- the collections that are tried ---------------------------------------------------------------
 
 
-def test_collections_and_rankings_are_all_tried() -> None:
+#: The four documents of two aspects with the grades 0 and 1, and all rankings of up to three of them.
+BINARY_DOCUMENTS = [(0, 0), (0, 1), (1, 0), (1, 1)]
+BINARY_RANKINGS = [
+    ranked for n in (1, 2, 3) for ranked in itertools.product(BINARY_DOCUMENTS, repeat=n)
+]
+
+
+@pytest.fixture(scope="module")
+def binary_trials() -> dict[str, list[Any]]:
+    """What is tried for each property, a tuple of rankings per trial, for two aspects with grades 0 and 1."""
     aspects = ma.Aspects({"relevance": 1, "credibility": 1})
     trials: dict[str, list[Any]] = {name: [] for name in axioms.NAMES}
     for name, rankings in axioms.all_trials(aspects):
         trials[name].append(tuple(rankings))
-    documents = list(itertools.product(range(2), repeat=2))
-    rankings = [ranked for n in (1, 2, 3) for ranked in itertools.product(documents, repeat=n)]
-    chains = [
-        tuple(zip(relevance, credibility, strict=True))
-        for n in range(1, 6)
-        for relevance in itertools.combinations_with_replacement((1, 0), n)
-        for credibility in itertools.combinations_with_replacement((1, 0), n)
-    ]
-    assert len(trials["D6"]) == len(rankings) == 4 + 16 + 64
-    assert len(trials["1 attainable"]) == 4 + 10 + 20
-    assert len(trials["D5"]) == 4 * 5
-    pairs = [
-        (ranked, i, j)
-        for ranked in rankings
-        for i, j in itertools.combinations(range(len(ranked)), 2)
-    ]
-    assert len(trials["Eq. 4"]) == len(pairs)
-    better = [(ranked, i, j) for ranked, i, j in pairs if is_better(ranked[i], ranked[j])]
-    assert len(trials["swap"]) == len(trials["Eq. 1"]) == len(better)
-    alike = [
-        ranked
-        for ranked, *_ in better
-        if any(len({document[a] for document in ranked}) == 1 for a in (0, 1))
-    ]
-    assert len(trials["D7"]) == len(alike)
-    larger = [
-        chain
-        for chain in chains
-        for i, j, k in itertools.combinations(range(len(chain)), 3)
-        if is_better(chain[i], chain[j]) and is_better(chain[j], chain[k])
-    ]
-    assert len(trials["D1"]) == len(larger)
-    for name in ("D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "1 attainable", "swap"):
-        assert len(set(trials[name])) == len(trials[name]), name
+    return trials
 
 
-def test_errors_of_neighbours_are_those_of_the_definitions() -> None:
+def test_all_rankings_and_collections_are_tried(binary_trials: dict[str, list[Any]]) -> None:
+    # D6 is tried for every ranking of one, two or three of the four documents.
+    assert len(binary_trials["D6"]) == len(BINARY_RANKINGS) == 4 + 4**2 + 4**3
+    # "1 attainable" is tried for every collection: multisets of one, two or three documents.
+    assert len(binary_trials["1 attainable"]) == 4 + 10 + 20
+
+
+def test_all_pairs_of_ranks_are_tried(binary_trials: dict[str, list[Any]]) -> None:
+    n_pairs = 0
+    n_better_first = 0  # the first document is better by aspect
+    n_alike = 0  # and all documents have the same grade on one aspect
+    for ranked in BINARY_RANKINGS:
+        relevance = {document[0] for document in ranked}
+        credibility = {document[1] for document in ranked}
+        for first, second in itertools.combinations(ranked, 2):
+            n_pairs += 1
+            if is_better(first, second):
+                n_better_first += 1
+                n_alike += len(relevance) == 1 or len(credibility) == 1
+    assert len(binary_trials["Eq. 4"]) == n_pairs
+    assert len(binary_trials["swap"]) == len(binary_trials["Eq. 1"]) == n_better_first
+    assert len(binary_trials["D7"]) == n_alike
+
+
+def test_all_chains_are_tried(binary_trials: dict[str, list[Any]]) -> None:
+    """A chain has up to five documents, of which none is worse on any aspect than the next one."""
+    chains = []
+    for n in range(1, 6):
+        falling = list(itertools.combinations_with_replacement((1, 0), n))  # grades by rank
+        for relevance, credibility in itertools.product(falling, repeat=2):
+            chains.append(list(zip(relevance, credibility, strict=True)))
+    # D1 compares three documents of a chain, each better than the next.
+    n_triples = 0
+    for chain in chains:
+        for first, second, third in itertools.combinations(chain, 3):
+            n_triples += is_better(first, second) and is_better(second, third)
+    assert len(binary_trials["D1"]) == n_triples
+    # D5 is tried for the chains of one to five equal documents, with four pairs of grades.
+    assert len(binary_trials["D5"]) == 4 * 5
+
+
+@pytest.mark.parametrize(
+    "name", ["D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "1 attainable", "swap"]
+)
+def test_nothing_is_tried_twice(name: str, binary_trials: dict[str, list[Any]]) -> None:
+    trials = binary_trials[name]
+    assert len(set(trials)) == len(trials)
+
+
+def test_d3_compares_neighbours_that_differ_more() -> None:
+    """D3: swapping two neighbours costs more if they differ by one more grade on one aspect."""
     chain = ((2, 1), (1, 0))
-    known = {((2, 2), (1, 0)), ((2, 1), (0, 0))}
-    differences = list(axioms.trials_of_neighbours(chain, 0, known, ["relevance", "credibility"]))
-    assert {(name, rankings[1].ranked) for name, rankings in differences} == {
+    upper_more_credible = ((2, 2), (1, 0))
+    lower_less_relevant = ((2, 1), (0, 0))
+    known_chains = {upper_more_credible, lower_less_relevant}
+    trials = axioms.trials_of_neighbours(chain, 0, known_chains, ["relevance", "credibility"])
+    # The second ranking of each trial has the other pair, swapped.
+    assert {(name, rankings[1].ranked) for name, rankings in trials} == {
         ("D3", ((1, 0), (2, 2))),
         ("D3", ((0, 0), (2, 1))),
     }
-    chain, lower, other = ((2, 1), (2, 0)), ((1, 1), (1, 0)), ((2, 0), (1, 0))
-    trials = dict(axioms.trials_of_neighbours(chain, 0, {lower}, ["relevance", "credibility"]))
-    assert [ranking.ranked for ranking in trials["D4"]] == [chain, chain[::-1], lower, lower[::-1]]
-    chain, other = ((1, 1), (1, 0)), ((2, 0), (1, 0))
-    trials = dict(axioms.trials_of_neighbours(chain, 0, {other}, ["relevance", "credibility"]))
-    assert [ranking.ranked for ranking in trials["D8"]] == 2 * [
-        chain,
-        chain[::-1],
-        other,
-        other[::-1],
+
+
+def test_d4_compares_the_same_difference_at_a_lower_grade_of_the_other_aspect() -> None:
+    """D4: swapping neighbours that differ on credibility costs more if both are more relevant."""
+    relevant = ((2, 1), (2, 0))
+    less_relevant = ((1, 1), (1, 0))
+    trials = axioms.trials_of_neighbours(relevant, 0, {less_relevant}, ["relevance", "credibility"])
+    rankings = dict(trials)["D4"]
+    assert [ranking.ranked for ranking in rankings] == [
+        relevant,
+        relevant[::-1],
+        less_relevant,
+        less_relevant[::-1],
     ]
-    assert [ranking.doubled for ranking in trials["D8"]] == [""] * 4 + ["credibility"] * 4
+
+
+def test_d8_compares_the_same_difference_on_either_aspect() -> None:
+    """D8: if credibility weighs more, swaps on credibility cost more in relation to those on relevance."""
+    on_credibility = ((1, 1), (1, 0))
+    on_relevance = ((2, 0), (1, 0))
+    trials = axioms.trials_of_neighbours(
+        on_credibility, 0, {on_relevance}, ["relevance", "credibility"]
+    )
+    rankings = dict(trials)["D8"]
+    both_orders = [on_credibility, on_credibility[::-1], on_relevance, on_relevance[::-1]]
+    # First with equal weights, then with the weight of credibility doubled.
+    assert [ranking.ranked for ranking in rankings] == both_orders + both_orders
+    assert [ranking.doubled for ranking in rankings] == [""] * 4 + ["credibility"] * 4
 
 
 def test_errors_at_higher_ranks_are_tried_from_three_documents() -> None:
-    """Of the chains of three documents of one aspect, only in 2 1 0 are the neighbours equally far apart."""
-    trials = dict(axioms.trials_of_chain(((2, 0), (1, 0), (0, 0))))
-    assert [ranking.ranked for ranking in trials["D2"]] == [
-        ((2, 0), (0, 0), (1, 0)),
-        ((1, 0), (2, 0), (0, 0)),
-    ]
-    assert "D2" not in dict(axioms.trials_of_chain(((2, 0), (2, 0), (0, 0))))
+    """D2: swapping the upper two of three documents, at equal distances, costs more than the lower two."""
+    equally_far_apart = ((2, 0), (1, 0), (0, 0))
+    rankings = dict(axioms.trials_of_chain(equally_far_apart))["D2"]
+    lower_two_swapped = ((2, 0), (0, 0), (1, 0))
+    upper_two_swapped = ((1, 0), (2, 0), (0, 0))
+    assert [ranking.ranked for ranking in rankings] == [lower_two_swapped, upper_two_swapped]
+
+    unequally_far_apart = ((2, 0), (2, 0), (0, 0))
+    assert "D2" not in dict(axioms.trials_of_chain(unequally_far_apart))

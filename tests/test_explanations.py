@@ -114,13 +114,18 @@ def test_columns_are_those_that_tell_something(measure: ma.Measure, columns: str
 
 def test_the_five_costliest_errors_are_printed() -> None:
     explained = ma.NLRE(aspects=SHORT).explain(*ranked_labels(14), "q")
-    assert len(explained.swaps) > 5
+    assert len(explained.swaps) > 5  # sorted, the costliest first
     text = str(explained)
+
     head, *rows = text[text.index("ranks  above") :].split("\n")
+
     assert len(rows) == 5
-    for column, names in {"above": "docno", "below": "next_docno"}.items():
-        for row, name in zip(rows, explained.swaps[names], strict=False):
-            assert row[head.index(column) :].startswith(f"{name} ")
+    start_of_above = head.index("above")
+    start_of_below = head.index("below")
+    costliest = explained.swaps.head(5)
+    for row, above, below in zip(rows, costliest["docno"], costliest["next_docno"], strict=True):
+        assert row[start_of_above:].startswith(f"{above} ")
+        assert row[start_of_below:].startswith(f"{below} ")
 
 
 # -- the sums
@@ -319,40 +324,64 @@ TWO = {"relevance": 2, "credibility": 1}
 
 
 def test_columns_of_toma() -> None:
-    explanation = TOMA(aspects=TWO, distance="manhattan").explain(RUN, QRELS, "q1")
+    """The table has each document's labels, its distance from the best labels, its class and gain."""
+    qrels = pd.DataFrame(
+        {
+            "qid": "q1",
+            "docno": ["d1", "d2", "d3", "d4"],
+            "relevance": [2, 1, 0, 2],
+            "credibility": [0, 1, 1, 1],
+        }
+    )
+    run = {"q1": {"d3": 4.0, "new": 3.0, "d2": 2.0, "d1": 1.0}}
+    toma = TOMA(aspects={"relevance": 2, "credibility": 1}, distance="manhattan")
+
+    explanation = toma.explain(run, qrels, "q1")
+
     ranks = explanation.ranks
     assert ranks["rank"].tolist() == [1, 2, 3, 4]
     assert ranks["docno"].tolist() == ["d3", "new", "d2", "d1"]
-    assert ranks["class"].fillna(-1).tolist() == [2, -1, 3, 2]
-    assert ranks["distance"].fillna(-1).tolist() == [1, -1, 0.5, 1]
-    assert ranks["relevance"].fillna(-1).tolist() == [0, -1, 1, 2]
     assert ranks["note"].tolist() == ["", "unjudged", "", ""]
     assert set(ranks["how"]) == {"stated"}
-    norm = explanation.ideal.ranks["gain"] @ explanation.ideal.ranks["discount"]
-    np.testing.assert_allclose(ranks["gain"] * ranks["discount"] / norm, ranks["contribution"])
+    missing = -1  # of the unjudged document
+    assert ranks["relevance"].fillna(missing).tolist() == [0, missing, 1, 2]
+    # Each aspect has length 1. d3 lacks all of the relevance, d2 half, d1 all of the credibility.
+    assert ranks["distance"].fillna(missing).tolist() == [1, missing, 0.5, 1]
+    # The distances 2, 1.5, 1, 0.5 and 0 are the classes 0 to 4.
+    assert ranks["class"].fillna(missing).tolist() == [2, missing, 3, 2]
+    # As in nDCG, gains and discounts are divided by the DCG of the ideal ranking.
+    ideal_dcg = explanation.ideal.ranks["gain"] @ explanation.ideal.ranks["discount"]
+    np.testing.assert_allclose(ranks["gain"] * ranks["discount"] / ideal_dcg, ranks["contribution"])
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
-    ("parameters", "best", "worst"),
+    ("parameters", "distance_of_lowest"),
     [
-        ({"distance": "manhattan"}, 0.0, 2.0),
-        ({}, 0.0, 2**0.5),
-        ({"distance": "chebyshev"}, 0.0, 1.0),
-        ({"distance": 3}, 0.0, 2 ** (1 / 3)),
-        ({"axes": "gains"}, 0.0, 5**0.5),
-        ({"weights": {"relevance": 3, "credibility": 4}}, 0.0, 5.0),
-        ({"weighting": "normalized"}, 0.0, 2**0.5),
+        # Without other axes, weights or gains, the length of each of the two aspects is 1.
+        ({"distance": "manhattan"}, 1 + 1),
+        ({}, (1**2 + 1**2) ** 0.5),  # Euclidean
+        ({"distance": "chebyshev"}, max(1, 1)),
+        ({"distance": 3}, (1**3 + 1**3) ** (1 / 3)),  # Minkowski
+        ({"axes": "gains"}, (2**2 + 1**2) ** 0.5),  # the top grades are 2 and 1
+        ({"weights": {"relevance": 3, "credibility": 4}}, (3**2 + 4**2) ** 0.5),
+        ({"weighting": "normalized"}, (1**2 + 1**2) ** 0.5),  # changes gains, not distances
     ],
+    ids=str,
 )
-def test_distances_are_those_of_the_labels(parameters: dict, best: float, worst: float) -> None:
+def test_distances_are_those_of_the_labels(parameters: dict, distance_of_lowest: float) -> None:
     qrels = {
-        "q": {"good": {"relevance": 2, "credibility": 1}, "bad": {"relevance": 0, "credibility": 0}}
+        "q": {
+            "highest": {"relevance": 2, "credibility": 1},
+            "lowest": {"relevance": 0, "credibility": 0},
+        }
     }
-    ranks = (
-        TOMA(aspects=TWO, **parameters).explain({"q": {"good": 2.0, "bad": 1.0}}, qrels, "q").ranks
-    )
-    assert ranks["distance"].tolist() == pytest.approx([best, worst])
+    run = {"q": {"highest": 2.0, "lowest": 1.0}}
+    toma = TOMA(aspects={"relevance": 2, "credibility": 1}, **parameters)
+
+    ranks = toma.explain(run, qrels, "q").ranks
+
+    assert ranks["distance"].tolist() == pytest.approx([0, distance_of_lowest])
 
 
 def test_products_of_probabilities() -> None:
@@ -376,22 +405,32 @@ def test_products_of_probabilities() -> None:
 
 
 def test_gains_of_unjudged_documents() -> None:
+    """An unjudged document counts as the lowest grade, also if that has a probability above 0."""
     aspects = {"relevance": ma.Aspect(1, probabilities=[0.5, 1])}
-    explanation = ma.uRBPgr(aspects=aspects).explain(
-        {"q": {"new": 1.0}}, {"q": {"d": {"relevance": 1}}}, "q"
-    )
+    measure = ma.uRBPgr(p=0.8, aspects=aspects)
+
+    explanation = measure.explain({"q": {"new": 1.0}}, {"q": {"d": {"relevance": 1}}}, "q")
+
     assert explanation.ranks["gain"].tolist() == [0.5]
     assert explanation.ranks["note"].tolist() == ["unjudged"]
-    assert explanation.value == pytest.approx(0.1)
+    assert explanation.value == pytest.approx((1 - 0.8) * 0.5)
 
 
 def test_displacements_and_empty_ranks() -> None:
-    qrels = {"q": {"a": {"relevance": 2}, "b": {"relevance": 1}, "c": {"relevance": 1}}}
-    ranks = ma.CRP.explain({"q": {"b": 1.0}}, qrels, "q").ranks
-    assert ranks["displacement"].iloc[0] == -1
-    assert ranks["contribution"].tolist() == [-1, -3]
-    assert ranks["rank"].isna().tolist() == [False, True]
-    assert ranks["note"].tolist() == ["", "empty ranks"]
+    """CRP sums how far documents are from their ideal ranks; ranks that a run leaves empty count too."""
+    labels = {"a": {"relevance": 2}, "b": {"relevance": 1}, "c": {"relevance": 1}}
+
+    ranks = ma.CRP.explain({"q": {"b": 1.0}}, {"q": labels}, "q").ranks
+
+    retrieved, empty = ranks.to_dict("records")
+    assert retrieved["displacement"] == -1  # at rank 1; its ideal ranks are 2 and 3
+    assert retrieved["contribution"] == -1
+    assert not pd.isna(retrieved["rank"])
+    assert retrieved["note"] == ""
+    # Ranks 2 and 3 count as documents that are not relevant, whose ideal ranks begin at 4.
+    assert empty["contribution"] == (2 - 4) + (3 - 4)
+    assert pd.isna(empty["rank"])
+    assert empty["note"] == "empty ranks"
 
 
 def test_ranks_that_no_document_fills_fall_short() -> None:
@@ -431,36 +470,56 @@ def test_a_swap_of_ngre_costs_what_the_value_gains_without_it() -> None:
 
 
 def test_contributions_to_ngre_do_not_depend_on_other_topics() -> None:
-    """The errors of a topic are summed from its first rank on; q1 has errors on both aspects."""
-    labels = {"d1": {"relevance": 0, "credibility": 1}, "d2": {"relevance": 2, "credibility": 3}}
-    labels["d3"] = {"relevance": 3, "credibility": 2}
-    run = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}, "q2": {"d2": 3.0, "d1": 2.0, "d3": 1.0}}
-    check(ma.NGRE(aspects=BOTH), Collection(tuple(BOTH), dict.fromkeys(run, labels), run))
+    """The errors of a topic are summed from its own first rank on, if another topic precedes it."""
+    labels = {
+        "d1": {"relevance": 0, "credibility": 1},
+        "d2": {"relevance": 2, "credibility": 3},
+        "d3": {"relevance": 3, "credibility": 2},
+    }
+    run = {
+        "q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0},  # d1 is too high on both aspects
+        "q2": {"d2": 3.0, "d1": 2.0, "d3": 1.0},
+    }
+    collection = Collection(
+        names=("relevance", "credibility"), labels={"q1": labels, "q2": labels}, run=run
+    )
+    # `check` compares the contributions of each topic, alone and among all, with its value.
+    check(ma.NGRE(aspects={"relevance": 3, "credibility": 3}), collection)
 
 
 @pytest.mark.slow
-def test_the_best_ranking() -> None:
-    for measure in (
+@pytest.mark.parametrize(
+    "measure",
+    [
         TOMA(aspects=TWO),
         CAM(aspects=TWO),
         ma.nCRP,
         ma.NWCS(aspects=TWO),
         On(base="AP", aspects=TWO),
-    ):
-        explanation = measure.explain(RUN, QRELS, "q1")
-        assert explanation.ideal.value >= explanation.value
-    table = ma.analysis.upper_bound(QRELS, CAM(aspects=TWO)).set_index("qid")
-    assert CAM(aspects=TWO).explain(RUN, QRELS, "q1").ideal.value == pytest.approx(
-        table.loc["q1", "value"]
-    )
-    for measure in (
-        MM(aspects=TWO),
-        ma.ESL,
-        ma.HarmfulCompat,
-        ma.HelpfulMinusHarmful,
-        On(base="SetF"),
-    ):
-        assert measure.explain(RUN, QRELS.assign(relevance=QRELS["relevance"]), "q1").ideal is None
+    ],
+    ids=str,
+)
+def test_the_value_of_the_best_ranking_is_no_lower(measure: ma.Measure) -> None:
+    explanation = measure.explain(RUN, QRELS, "q1")
+    assert explanation.ideal.value >= explanation.value
+
+
+@pytest.mark.slow
+def test_the_value_of_the_best_ranking_is_the_upper_bound() -> None:
+    cam = CAM(aspects=TWO)
+    bounds = ma.analysis.upper_bound(QRELS, cam).set_index("qid")["value"]
+    explanation = cam.explain(RUN, QRELS, "q1")
+    assert explanation.ideal.value == pytest.approx(bounds["q1"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "measure",
+    [MM(aspects=TWO), ma.ESL, ma.HarmfulCompat, ma.HelpfulMinusHarmful, On(base="SetF")],
+    ids=str,
+)
+def test_measures_whose_best_ranking_is_unknown_have_none(measure: ma.Measure) -> None:
+    assert measure.explain(RUN, QRELS, "q1").ideal is None
 
 
 def test_no_ranking_of_judged_documents_is_best_if_unjudged_ones_gain() -> None:
@@ -519,10 +578,13 @@ def test_a_mean_of_stated_and_marginal_contributions() -> None:
 
 
 def test_parts_of_a_normalized_mean_are_stated() -> None:
-    plain, normalized = (
-        CAM(base="P@3", normalized=divided, aspects=TWO).explain(RUN, QRELS, "q1")
-        for divided in (False, True)
-    )
+    """CAM with normalized=True divides CAM by its maximum, and so the part of each aspect."""
+    cam = CAM(base="P@3", aspects=TWO)
+
+    plain = cam.explain(RUN, QRELS, "q1")
+    normalized = cam(normalized=True).explain(RUN, QRELS, "q1")
+
+    # Each rank states what it contributes, rather than how much the value rises at it.
     assert set(normalized.ranks["how"]) == {"stated"}
     assert 0 < plain.value < normalized.value < 1
     factor = normalized.value / plain.value
@@ -530,23 +592,34 @@ def test_parts_of_a_normalized_mean_are_stated() -> None:
 
 
 class _SlopeOfOne(ma.AspectMean):
-    """The sum; its slope is stated for one topic only."""
+    """The sum; its slope, from which the parts of aspects follow, is stated for one topic only."""
 
     def combine(self, values, weights):
         return values.sum(axis=0)
 
     def slope(self, values, weights):
-        return np.where(np.arange(values.shape[1]) == 0, np.ones_like(values), np.nan)
+        is_first_topic = np.arange(values.shape[1]) == 0
+        return np.where(is_first_topic, np.ones_like(values), np.nan)
 
 
 def test_topics_are_explained_by_aspect_or_as_a_whole() -> None:
+    """Contributions are marginal (how much the value rises at a rank) only where no slope is stated.
+
+    `_SlopeOfOne` sums the values of the aspects. It states a slope for the first topic, which gives
+    the contributions of each aspect, and none for the second topic.
+    """
     measure = _SlopeOfOne(base="P@2", aspects=TWO)
     rankings = Rankings(RUN | {"q2": {"d1": 1.0}}, ma.Judgments(QRELS))
-    found = Contributions.of(measure, Prefixes(rankings, 4))
-    np.testing.assert_array_equal(found.marginal, [False, True])
-    np.testing.assert_array_equal(found.offset, [0, 0])
-    np.testing.assert_allclose(found.ranks.sum(axis=1), found.value)
-    assert (found.value > 0).all()
+    first_ranks = Prefixes(rankings, 4)  # RUN has four documents
+
+    contributions = Contributions.of(measure, first_ranks)
+
+    q1_is_marginal, q2_is_marginal = contributions.marginal
+    assert not q1_is_marginal
+    assert q2_is_marginal
+    np.testing.assert_array_equal(contributions.offset, [0, 0])
+    np.testing.assert_allclose(contributions.ranks.sum(axis=1), contributions.value)
+    assert (contributions.value > 0).all()
 
 
 def test_a_topic_that_is_not_in_the_run_is_an_empty_ranking() -> None:
@@ -638,11 +711,14 @@ def test_contributions_that_do_not_sum_to_the_value() -> None:
         SUPPORTED_PARAMS = {}
 
         def score(self, ranking, target):
-            return ranking.total(self.relevant(target)[ranking.row]) / np.maximum(ranking.n_ret, 1)
+            is_relevant = self.relevant(target)[ranking.row]
+            return ranking.total(is_relevant) / np.maximum(ranking.n_ret, 1)
 
         def contributions(self, ranking, target):
+            # A mistake: they are not divided by the number of retrieved documents.
             return self.relevant(target)[ranking.row].astype(float)
 
+    # Two of four retrieved documents are relevant: the contributions sum to 2, the value is 2/4.
     with pytest.raises(ma.MultiAspectError, match=r"TooMuch sum to 2 .* expected"):
         _TooMuch().explain(RUN, QRELS, "q1")
 
@@ -686,28 +762,46 @@ def test_families_of_measures_cannot_be_explained() -> None:
         ma.explain("P", RUN, QRELS, "q1")
 
 
+def runs_that_differ_on_later_topics() -> tuple[dict, dict]:
+    """Runs "first" and "later" of twelve topics with one relevant document, and qrels.
+
+    "first" has the document at rank 1; in "later", n other documents precede it on topic qn. The
+    reciprocal ranks are 1 and 1 / (n + 1): they differ by n / (n + 1).
+    """
+    runs: dict[str, dict] = {"first": {}, "later": {}}
+    for n in range(12):
+        others = {f"other{i}": 9.0 for i in range(n)}
+        runs["first"][f"q{n}"] = {"relevant": 1.0}
+        runs["later"][f"q{n}"] = {**others, "relevant": 1.0}
+    qrels = {qid: {"relevant": {"relevance": 1}} for qid in runs["first"]}
+    return runs, qrels
+
+
 @pytest.mark.slow
 def test_largest_differences() -> None:
-    qrels = {f"q{number}": {"d": {"relevance": 1}} for number in range(12)}
-    runs = {
-        "one": {qid: {"d": 1.0} for qid in qrels},
-        "two": {
-            qid: {**{f"x{i}": 9.0 for i in range(number)}, "d": 1.0}
-            for number, qid in enumerate(qrels)
-        },
-    }
+    # On topic qn, the reciprocal ranks differ by n / (n + 1), of q0 to q11.
+    runs, qrels = runs_that_differ_on_later_topics()
     perquery = ma.evaluate(runs, qrels, ["RR", "P@1"], progress=False)
-    table = ma.largest_differences(perquery, "one", "two", "RR", n=3)
-    assert table["qid"].tolist() == ["q11", "q10", "q9"]
-    assert table["difference"].tolist() == pytest.approx([11 / 12, 10 / 11, 9 / 10])
-    reverse = ma.largest_differences(perquery, "two", "one", measure="RR")
-    assert reverse["difference"].tolist()[:3] == pytest.approx([-11 / 12, -10 / 11, -9 / 10])
-    assert len(reverse) == 10
+
+    three = ma.largest_differences(perquery, "first", "later", "RR", n=3)
+    assert three["qid"].tolist() == ["q11", "q10", "q9"]
+    assert three["difference"].tolist() == pytest.approx([11 / 12, 10 / 11, 9 / 10])
+
+    by_default = ma.largest_differences(perquery, "later", "first", measure="RR")
+    assert len(by_default) == 10
+    largest = by_default["difference"].head(3).tolist()
+    assert largest == pytest.approx([-11 / 12, -10 / 11, -9 / 10])
+
+
+@pytest.mark.slow
+def test_largest_differences_are_those_of_compared_explanations() -> None:
+    runs, qrels = runs_that_differ_on_later_topics()
+    perquery = ma.evaluate(runs, qrels, ["RR", "P@1"], progress=False)
+    table = ma.largest_differences(perquery, "first", "later", "RR", n=3)
     for qid, difference in zip(table["qid"], table["difference"], strict=True):
-        first, second = (
-            ma.explain("RR", {name: runs[name]}, qrels, qid) for name in ("one", "two")
-        )
-        assert first.compare(second).difference == pytest.approx(difference)
+        first = ma.explain("RR", {"first": runs["first"]}, qrels, qid)
+        later = ma.explain("RR", {"later": runs["later"]}, qrels, qid)
+        assert first.compare(later).difference == pytest.approx(difference)
 
 
 def test_topics_of_one_run_are_not_left_out_silently() -> None:
@@ -743,9 +837,15 @@ def test_differences_that_cannot_be_found(change: dict, message: str) -> None:
         ma.largest_differences(pd.concat([perquery, perquery]), "a", "b", "AP")
 
 
-@pytest.mark.parametrize("column", ["name", "qid", "measure"])
-def test_differences_of_a_file_with_a_name_that_pandas_reads_as_empty(column: str) -> None:
-    """The topic had no id in the result; a run or a measure was left out."""
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("name", "b"), ("qid", "q2"), ("measure", "AP")],
+    ids=["run", "topic", "measure"],
+)
+def test_differences_of_a_file_with_a_name_that_pandas_reads_as_empty(
+    column: str, value: str
+) -> None:
+    """pandas reads the name NA as an empty cell; the error says how to read it as a name."""
     rows = [
         ("a", "q1", "AP", 1.0),
         ("a", "q2", "AP", 0.5),
@@ -753,15 +853,19 @@ def test_differences_of_a_file_with_a_name_that_pandas_reads_as_empty(column: st
         ("b", "q2", "AP", 0.5),
     ]
     perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    perquery.loc[perquery[column] == perquery[column].iloc[-1], column] = "NA"
-    read = pd.read_csv(StringIO(perquery.to_csv(index=False)))
-    with pytest.raises(
-        ma.MultiAspectError, match=rf"the column {column} has an empty cell .* keep_default"
-    ):
-        ma.largest_differences(read, "a", "b", "AP")
-    kept = pd.read_csv(StringIO(perquery.to_csv(index=False)), keep_default_na=False)
-    b, measure = kept["name"].iloc[-1], kept["measure"].iloc[-1]
-    assert ma.largest_differences(kept, "a", b, measure)["difference"].tolist() == [0.5, 0.0]
+    perquery[column] = perquery[column].replace(value, "NA")
+    file = perquery.to_csv(index=False)
+
+    read_as_empty = pd.read_csv(StringIO(file))
+    message = rf"the column {column} has an empty cell .* keep_default"
+    with pytest.raises(ma.MultiAspectError, match=message):
+        ma.largest_differences(read_as_empty, "a", "b", "AP")
+
+    kept = pd.read_csv(StringIO(file), keep_default_na=False)
+    b = "NA" if column == "name" else "b"
+    measure = "NA" if column == "measure" else "AP"
+    differences = ma.largest_differences(kept, "a", b, measure)["difference"]
+    assert differences.tolist() == [1.0 - 0.5, 0.5 - 0.5]
 
 
 def test_differences_of_values_that_are_missing_or_no_numbers() -> None:
@@ -862,21 +966,21 @@ def test_explanations_on_different_judgments_are_not_compared(
 
 
 def test_explanations_on_scales_of_different_qrels_are_not_compared() -> None:
-    changed = pd.concat([QRELS, QRELS.iloc[4:].assign(docno="d2", relevance=3)])
-    explanations = [
-        CAM(aspects=["relevance", "credibility"]).explain(RUN, qrels, "q1")
-        for qrels in (QRELS, changed)
-    ]
-    with pytest.raises(
-        ma.MultiAspectError,
-        match="scales of relevance that were inferred as 0, 1, 2 and 0, 1, 2, 3;",
-    ):
-        explanations[0].compare(explanations[1])
-    declared = [
-        CAM(aspects={"relevance": 3, "credibility": 1}).explain(RUN, qrels, "q1")
-        for qrels in (QRELS, changed)
-    ]
-    assert declared[0].compare(declared[1]).difference == 0
+    # In QRELS, the highest relevance is 2.
+    further = pd.DataFrame({"qid": ["q2"], "docno": "d2", "relevance": 3, "credibility": 1})
+    with_grade_3 = pd.concat([QRELS, further])
+
+    inferred = CAM(aspects=["relevance", "credibility"])
+    first = inferred.explain(RUN, QRELS, "q1")
+    second = inferred.explain(RUN, with_grade_3, "q1")
+    message = "scales of relevance that were inferred as 0, 1, 2 and 0, 1, 2, 3;"
+    with pytest.raises(ma.MultiAspectError, match=message):
+        first.compare(second)
+
+    declared = CAM(aspects={"relevance": 3, "credibility": 1})
+    first = declared.explain(RUN, QRELS, "q1")
+    second = declared.explain(RUN, with_grade_3, "q1")
+    assert first.compare(second).difference == 0
 
 
 def test_explanations_on_the_same_judgments_in_other_forms_are_compared() -> None:
@@ -894,8 +998,10 @@ def test_explanations_on_the_same_judgments_in_other_forms_are_compared() -> Non
 
 
 def test_a_measure_that_depends_on_other_topics_is_explained_among_them() -> None:
+    """_AmongAll divides the number of retrieved documents by 1 + the number of all judgments."""
     explanation = _AmongAll(aspects=TWO).explain(RUN, QRELS, "q1")
-    assert explanation.value == 4 / 6
+    # RUN retrieves 4 documents for q1. QRELS has 4 judgments of q1, and 1 of q2.
+    assert explanation.value == 4 / (1 + 4 + 1)
     assert explanation.ranks["contribution"].to_numpy() == pytest.approx([1 / 6] * 4)
 
 
@@ -908,20 +1014,31 @@ def test_a_best_ranking_is_compared_with_a_best_one() -> None:
 
 
 def test_a_mean_without_slope_is_explained_as_a_whole() -> None:
+    """`_Weakest` is the minimum over aspects and states no slope, so it has no parts of aspects.
+
+    Its ranks are explained by how much the value rises at each: they sum to the value.
+    """
     explanation = _Weakest(aspects=TWO).explain(RUN, QRELS, "q1")
     assert explanation.value > 0
-    assert explanation.ranks["running"].iloc[-1] == pytest.approx(explanation.value)
+    running_sum = explanation.ranks["running"]
+    assert running_sum.iloc[-1] == pytest.approx(explanation.value)
 
 
-def test_marginal_contributions_are_those_of_errors_or_of_prefixes() -> None:
-    for measure, what in (
+@pytest.mark.parametrize(
+    ("measure", "marginal_to"),
+    [
         (ma.NGRE, "the errors that a rank adds to"),
+        # The minimum over aspects, for which a contribution is the rise of the value at a rank.
         (_Weakest, "the value of the first k ranks"),
-    ):
-        notes = measure(aspects=TWO).explain(RUN, QRELS, "q1").notes
-        assert [
-            what in note for note in notes if note.startswith("Contributions are marginal")
-        ] == [True]
+    ],
+    ids=["NGRE", "_Weakest"],
+)
+def test_marginal_contributions_are_those_of_errors_or_of_prefixes(
+    measure: ma.Measure, marginal_to: str
+) -> None:
+    notes = measure(aspects=TWO).explain(RUN, QRELS, "q1").notes
+    (note,) = [note for note in notes if note.startswith("Contributions are marginal")]
+    assert marginal_to in note
 
 
 # -- text and HTML
@@ -955,117 +1072,164 @@ def test_an_aspect_of_0_is_named() -> None:
 
 
 def shown_ranks(text: str) -> tuple[dict[int, float], list[tuple[int, float]]]:
-    """The contributions by rank that a text of an explanation shows, and the numbers and sums of hidden ones."""
-    table = text.split("\n\n")[1].split("\n")[1:]
-    rows = {
-        int(line.split()[0]): line.removesuffix("unjudged").split()
-        for line in table
-        if line.split()[0].isdigit()
-    }
-    hidden = [line.split() for line in table if line.startswith("...")]
-    return (
-        {rank: float(cells[-2]) for rank, cells in rows.items()},
-        [(int(cells[1]), float(cells[-2])) for cells in hidden],
-    )
+    """The contributions by rank that a text of an explanation shows, and what its gaps hide.
+
+    A line of a gap, as "... 4 more ranks  0.0120  0.5432", gives the pair (4, 0.012).
+    """
+    _, table, *_ = text.split("\n\n")
+    shown: dict[int, float] = {}
+    hidden: list[tuple[int, float]] = []
+    for line in table.split("\n")[1:]:
+        *cells, contribution, _running = line.removesuffix("unjudged").split()
+        if cells[0].isdigit():
+            shown[int(cells[0])] = float(contribution)
+        elif cells[0] == "...":
+            hidden.append((int(cells[1]), float(contribution)))
+    return shown, hidden
 
 
 def test_long_rankings_show_the_ranks_that_contribute_most() -> None:
     """The documents that make up the value may be anywhere, as with uRBP."""
-    relevant = {40: "d039", 41: "d040", 60: "d059", 90: "d089", 300: "d299"}
-    judged = {docno: {"relevance": 1, "credibility": 1} for docno in relevant.values()}
-    run = {"q": {f"d{rank:03d}": -float(rank) for rank in range(400)}}
-    explanation = ma.uRBP(p=0.99, aspects=TWO).explain(run, {"q": judged}, "q")
+    run = {"q": {f"d{rank:03d}": -float(rank) for rank in range(1, 401)}}
+    relevant_ranks = {40, 41, 60, 90, 300}
+    relevant = [f"d{rank:03d}" for rank in relevant_ranks]
+    qrels = {"q": {docno: {"relevance": 1, "credibility": 1} for docno in relevant}}
+    explanation = ma.uRBP(p=0.99, aspects=TWO).explain(run, qrels, "q")
+
+    # The contribution of each rank shown; number and contribution of the ranks of each gap.
     shown, hidden = shown_ranks(str(explanation))
-    assert {rank for rank, part in shown.items() if part} == set(relevant)
+
+    contributing = {rank for rank, contribution in shown.items() if contribution}
+    assert contributing == relevant_ranks
     assert {1, 2, 3, 400} <= set(shown)
-    assert len(shown) + sum(number for number, _ in hidden) == 400
-    assert sum(shown.values()) + sum(part for _, part in hidden) == pytest.approx(
-        explanation.value, abs=5e-4
-    )
+    n_hidden = sum(number for number, _ in hidden)
+    assert len(shown) + n_hidden == 400
+    hidden_value = sum(contribution for _, contribution in hidden)
+    assert sum(shown.values()) + hidden_value == pytest.approx(explanation.value, abs=5e-4)
     assert len(str(explanation).split("\n")) < 45
     page = explanation._repr_html_()
-    assert all(f">{docno}</td>" in page for docno in relevant.values())
+    assert all(f">{docno}</td>" in page for docno in relevant)
 
 
 def test_running_sums_go_on_after_ranks_that_are_left_out() -> None:
-    judged = {f"d{number:02d}": {"relevance": int(number >= 10)} for number in range(40)}
-    run = {"q": {docno: -float(rank) for rank, docno in enumerate(judged)}}
+    """Ranks 11 to 40 are relevant, ranks below 30 do not count; the table leaves out some of them."""
+    qrels = {"q": {f"d{rank}": {"relevance": int(rank > 10)} for rank in range(1, 41)}}
+    run = {"q": {docno: -float(rank) for rank, docno in enumerate(qrels["q"])}}
     measure = On(base=ir_measures.RBP(p=0.99) @ 30, aspects={"relevance": 1})
-    text = str(measure.explain(run, {"q": judged}, "q"))
-    table = [
-        line.split() for line in text.split("\n\n")[1].split("\n")[1:-1]
-    ]  # the last: what is hidden
-    documents = [int(cells[0]) for cells in table if cells[1] in judged]
-    assert documents == [*range(1, 7), *range(11, 24), 30]
-    others = [" ".join(cells[:-2]) for cells in table if cells[1] not in judged]
-    assert others == ["... 4 more ranks", "... 6 more ranks", "10 ranks below the cutoff"]
-    parts, running = np.array([cells[-2:] for cells in table], dtype=float).T
-    assert running == pytest.approx(np.cumsum(parts), abs=2e-3)
-    assert parts[-1] == 0
+    text = str(measure.explain(run, qrels, "q"))
+
+    ranks, gaps, contributions, running_sums = [], [], [], []
+    _, table, *_ = text.split("\n\n")
+    _, *lines, _ = table.split("\n")  # without the header and the sentence on what is hidden
+    for line in lines:
+        *cells, contribution, running_sum = line.split()
+        contributions.append(float(contribution))
+        running_sums.append(float(running_sum))
+        if cells[0].isdigit() and cells[1] in qrels["q"]:
+            ranks.append(int(cells[0]))
+        else:
+            gaps.append(" ".join(cells))
+
+    assert ranks == [1, 2, 3, 4, 5, 6, *range(11, 24), 30]
+    assert gaps == ["... 4 more ranks", "... 6 more ranks", "10 ranks below the cutoff"]
+    assert running_sums == pytest.approx(np.cumsum(contributions), abs=2e-3)
+    assert contributions[-1] == 0  # of the ranks below the cutoff
+
+
+def every_fifth_relevant() -> tuple[dict, dict]:
+    """A run of 1000 credible documents, of which every fifth is relevant, and its qrels."""
+    docnos = [f"d{number:04d}" for number in range(1000)]
+    labels = {
+        docno: {"relevance": int(number % 5 == 0), "credibility": 1}
+        for number, docno in enumerate(docnos)
+    }
+    scores = {docno: -float(number) for number, docno in enumerate(docnos)}
+    return {"q": scores}, {"q": labels}
 
 
 @pytest.mark.slow
 def test_what_long_rankings_hide_is_told() -> None:
-    judged = {
-        f"d{number:04d}": {"relevance": number % 5 == 0, "credibility": 1} for number in range(1000)
-    }
-    judged = {
-        docno: {name: int(label) for name, label in labels.items()}
-        for docno, labels in judged.items()
-    }
-    run = {"q": {docno: -float(rank) for rank, docno in enumerate(judged)}}
-    explanation = TOMA(aspects=TWO).explain(run, {"q": judged}, "q")
+    run, qrels = every_fifth_relevant()  # 1000 documents
+    explanation = TOMA(aspects=TWO).explain(run, qrels, "q")
     text = str(explanation)
-    shown, hidden = shown_ranks(text)
-    part = explanation.ranks["contribution"].to_numpy()
-    left_out = [rank for rank in range(1, 1001) if rank not in shown]
-    assert part[np.array(left_out) - 1].max() <= np.sort(part)[-11]  # the largest are shown
-    assert sum(number for number, _ in hidden) == len(left_out)
-    assert len(hidden) > 1
-    assert all(number > 1 for number, _ in hidden)  # one rank needs no line that tells of it
-    rest = part[np.array(left_out) - 1].sum()
-    together = f"Not shown: {len(left_out)} ranks, which contribute {rest:.4f} together."
-    assert together in text
-    assert re.search(
-        r"Not shown: \d+ ranks, which contribute [0-9.]+ together\.", explanation._repr_html_()
-    )
-    cut = str((TOMA(aspects=TWO) @ 10).explain(run, {"q": judged}, "q"))
-    assert "990 ranks below the cutoff" in cut
-    assert "Not shown" not in cut
+
+    # The contribution of each rank shown; number and contribution of the ranks of each gap.
+    shown, gaps = shown_ranks(text)
+
+    by_rank = explanation.ranks.set_index("rank")["contribution"]
+    hidden = by_rank.drop(list(shown))
+    ten_largest = by_rank.nlargest(10).index
+    assert hidden.max() <= by_rank.drop(ten_largest).max()  # at least the ten largest are shown
+    assert sum(n_ranks for n_ranks, _ in gaps) == len(hidden)
+    assert len(gaps) > 1
+    assert all(n_ranks > 1 for n_ranks, _ in gaps)  # a single rank is shown instead
+    note = f"Not shown: {len(hidden)} ranks, which contribute {hidden.sum():.4f} together."
+    assert note in text
+    note_in_page = r"Not shown: \d+ ranks, which contribute [0-9.]+ together\."
+    assert re.search(note_in_page, explanation._repr_html_())
+
+
+@pytest.mark.slow
+def test_ranks_below_the_cutoff_are_not_told_as_hidden() -> None:
+    run, qrels = every_fifth_relevant()  # 1000 documents
+    text = str((TOMA(aspects=TWO) @ 10).explain(run, qrels, "q"))
+    assert "990 ranks below the cutoff" in text
+    assert "Not shown" not in text
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize(("measure", "depth"), [(TOMA, 100), (CAM(base="infAP"), 66)])
+@pytest.mark.parametrize(
+    ("measure", "depth", "expected_notes"),
+    [
+        (TOMA, 100, []),
+        # Of 71 documents, those below the depth have one row for all.
+        (CAM(base="infAP"), 66, ["ranks 67 to 71"]),
+    ],
+    ids=["TOMA", "CAM"],
+)
 def test_comparisons_show_the_documents_that_differ_most_and_tell_of_the_others(
-    measure, depth
+    measure, depth, expected_notes
 ) -> None:
     docnos = [f"d{number:03d}" for number in range(71)]
-    judged = {docno: {"relevance": at % 2, "credibility": 1} for at, docno in enumerate(docnos)}
-    judged["not retrieved"] = {"relevance": 0, "credibility": 0}
-    runs = [{"q": {docno: float(sign * at) for at, docno in enumerate(docnos)}} for sign in (1, -1)]
+    labels = {
+        docno: {"relevance": number % 2, "credibility": 1} for number, docno in enumerate(docnos)
+    }
+    labels["not retrieved"] = {"relevance": 0, "credibility": 0}
+    upwards = {docno: float(number) for number, docno in enumerate(docnos)}
+    downwards = {docno: -float(number) for number, docno in enumerate(docnos)}
     measure = measure(aspects={"relevance": 1, "credibility": 1})
-    first, second = (measure.explain(run, {"q": judged}, "q", depth=depth) for run in runs)
+    first = measure.explain({"q": upwards}, {"q": labels}, "q", depth=depth)
+    second = measure.explain({"q": downwards}, {"q": labels}, "q", depth=depth)
+
     comparison = first.compare(second)
-    differing = comparison.documents.query("docno.notna() and difference != 0")["difference"]
-    page, text = comparison._repr_html_(), str(comparison)
-    hidden = f"... {len(differing) - 20} more documents: {differing.iloc[20:].sum():.4f}"
-    assert hidden in page
-    assert hidden in text
-    notes = comparison.documents["note"][comparison.documents["docno"].isna()].tolist()
-    assert notes == ["ranks 67 to 71"] * (depth == 66)
-    assert all(f">{note}</td>" in page and f"\n{note} " in text for note in notes)
+
+    page = comparison._repr_html_()
+    text = str(comparison)
+    documents = comparison.documents  # the largest differences first
+    differing = documents.query("docno.notna() and difference != 0")["difference"]
+    hidden = differing.iloc[20:]  # twenty are shown
+    line = f"... {len(hidden)} more documents: {hidden.sum():.4f}"
+    assert line in page
+    assert line in text
+    notes = documents["note"][documents["docno"].isna()].tolist()
+    assert notes == expected_notes
+    for note in notes:
+        assert f">{note}</td>" in page
+        assert f"\n{note} " in text
 
 
 def test_one_further_document_is_in_the_singular() -> None:
-    judged = {f"d{number:02d}": {"relevance": 1} for number in range(21)}
-    first = {"q": {docno: float(at) for at, docno in enumerate(judged)}}
-    second = {"q": {"new": 30.0, **first["q"]}}
-    comparison = (
-        ma.On(base="AP")
-        .explain(first, {"q": judged}, "q")
-        .compare(ma.On(base="AP").explain(second, {"q": judged}, "q"))
-    )
-    assert "... 1 more document:" in str(comparison)
+    # The new document at rank 1 moves all 21 relevant ones down. Twenty differences are shown; the
+    # contribution of the new document is 0 in both runs.
+    relevant = [f"d{number:02d}" for number in range(21)]
+    qrels = {"q": {docno: {"relevance": 1} for docno in relevant}}
+    scores = {docno: float(number) for number, docno in enumerate(relevant)}
+    measure = ma.On(base="AP")
+
+    first = measure.explain({"q": scores}, qrels, "q")
+    second = measure.explain({"q": {"new": 30.0, **scores}}, qrels, "q")
+
+    assert "... 1 more document:" in str(first.compare(second))
 
 
 @pytest.mark.slow
@@ -1122,42 +1286,69 @@ def test_html_needs_nothing_else_and_escapes_names(tmp_path) -> None:
     assert "<!DOCTYPE" not in explanation._repr_html_()
 
 
-@pytest.mark.parametrize("n_documents", [4, 60])
-def test_html_has_contributions_before_what_may_scroll(n_documents: int) -> None:
+def html_rows(table: str) -> list[list[tuple[int, str]]]:
+    """The rows of a table in HTML: of each cell, the number of columns that it spans and its text."""
+    rows = []
+    for row in table.split("</tr>")[:-1]:
+        cells = []
+        for attributes, text in re.findall(r"<t[hd](| [^>]*)>(.*?)</t[hd]>", row):
+            span = re.search(r'colspan="(\d+)"', attributes)
+            cells.append((int(span[1]) if span else 1, text))
+        rows.append(cells)
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("n_documents", "has_gap"), [(4, False), (60, True)], ids=["short", "long"]
+)
+def test_html_has_contributions_before_what_may_scroll(n_documents: int, has_gap: bool) -> None:
+    """The contribution stands before the labels, which a narrow page may push out of sight."""
     explanation = CAM(aspects=SHORT).explain(*ranked_labels(n_documents), "q")
     table = explanation._repr_html_().split("<table>")[1].split("</table>")[0]
-    head, *rows = [
-        re.findall(r"<t[hd](| [^>]*)>(.*?)</t[hd]>", row) for row in table.split("</tr>")[:-1]
+
+    head, *rows = html_rows(table)  # pairs of the columns that a cell spans, and its text
+
+    columns = [text for _, text in head]
+    bar = ""  # the name of the column with the bar of the contribution
+    assert columns == [
+        "rank",
+        "docno",
+        "contribution",
+        bar,
+        "running",
+        "a",
+        "b",
+        "a part",
+        "b part",
     ]
-    names = [text for _, text in head]
-    assert names == ["rank", "docno", "contribution", "", "running", "a", "b", "a part", "b part"]
     by_rank = explanation.ranks.set_index(explanation.ranks["rank"].astype(str))
-    for cells in rows:
-        spans = [
-            int(span)
-            for attributes, _ in cells
-            for span in re.findall(r'colspan="(\d+)"', attributes)
-        ]
-        assert len(cells) + sum(spans) - len(spans) == len(names)
-        if not spans:
-            rank = by_rank.loc[cells[0][1]]
-            assert [cells[at][1] for at in (1, 2, 4)] == [
-                rank["docno"], f"{rank['contribution']:.4f}", f"{rank['running']:.4f}"
-            ]  # fmt: skip
-            assert [float(cells[at][1]) for at in (5, 6)] == [rank["a"], rank["b"]]
-    assert any("more ranks" in cells[0][1] for cells in rows) == (n_documents == 60)
+    for row in rows:
+        assert sum(span for span, _ in row) == len(columns)
+        if len(row) < len(columns):
+            continue  # the line of a gap
+        cell = dict(zip(columns, [text for _, text in row], strict=True))
+        expected = by_rank.loc[cell["rank"]]
+        assert cell["docno"] == expected["docno"]
+        assert cell["contribution"] == f"{expected['contribution']:.4f}"
+        assert cell["running"] == f"{expected['running']:.4f}"
+        assert float(cell["a"]) == expected["a"]
+        assert float(cell["b"]) == expected["b"]
+    first_cells = [row[0][1] for row in rows]
+    assert any("more ranks" in text for text in first_cells) == has_gap
 
 
 def test_bars_are_drawn_beside_their_numbers() -> None:
-    explanation = ma.nCRP.explain(
-        {"q": {"x": 2.0, "d": 1.0, "y": 0.5}}, {"q": {"d": {"relevance": 1}}}, "q"
-    )
-    rows = re.findall(
-        r"<td>(−?[0-9.]+)</td><td[^>]*><svg[^>]* aria-label=\"(−?[0-9.]+)\"",
-        explanation._repr_html_(),
-    )
-    assert rows == [("−1.0000", "−1.0000"), ("0.0000", "0.0000"), ("0.0000", "0.0000")]
-    assert explanation.offset == 1  # which has no bar
+    """nCRP is 1 less the displacements: its offset of 1 belongs to no rank, and has no bar."""
+    run = {"q": {"x": 2.0, "relevant": 1.0, "y": 0.5}}
+    explanation = ma.nCRP.explain(run, {"q": {"relevant": {"relevance": 1}}}, "q")
+
+    # A number, and the label of the bar in the next cell:
+    # <td>−1.0000</td><td class="bar"><svg role="img" aria-label="−1.0000" …
+    number_and_bar = r"<td>(−?[0-9.]+)</td><td[^>]*><svg[^>]* aria-label=\"(−?[0-9.]+)\""
+    pairs = re.findall(number_and_bar, explanation._repr_html_())
+
+    assert pairs == [("−1.0000", "−1.0000"), ("0.0000", "0.0000"), ("0.0000", "0.0000")]
+    assert explanation.offset == 1
 
 
 def test_explanations_can_be_pickled() -> None:
@@ -1172,25 +1363,41 @@ def test_explanations_can_be_pickled() -> None:
 # -----------------------------------------------------------------------------------------------------
 
 
+PLOTTED = [TOMA(aspects=TWO), CAM(aspects=TWO) @ 2, MM(aspects=TWO), ma.NLRE(aspects=TWO), ma.CRP]
+
+
 @pytest.mark.every(2)
-@pytest.mark.parametrize(
-    "measure",
-    [TOMA(aspects=TWO), CAM(aspects=TWO) @ 2, MM(aspects=TWO), ma.NLRE(aspects=TWO), ma.CRP],
-)
+@pytest.mark.parametrize("measure", PLOTTED)
 def test_the_plot_has_a_bar_per_rank(measure: ma.Measure) -> None:
+    """Each rank above the cutoff has a bar, and a column of its labels in the strip below the bars."""
     pytest.importorskip("matplotlib").use("Agg")
     import matplotlib.pyplot as plt
 
     explanation = measure.explain(RUN, QRELS, "q1")
-    ax = ma.plots.explanation(explanation)
-    heights = [bar.get_height() for bar in ax.patches]
-    kept = explanation.ranks[~explanation.ranks["note"].str.contains("below")]
-    assert heights == pytest.approx(kept["contribution"].tolist())
-    _, strip = ax.figure.axes
-    assert [tick.get_text() for tick in strip.get_yticklabels()][: len(explanation.labels)] == list(
-        explanation.labels
-    )
-    assert ma.plots.explanation(explanation, 2, ax=plt.subplots()[1]).get_xlim() == (-0.5, 1.5)
+
+    bars = ma.plots.explanation(explanation)
+
+    heights = [bar.get_height() for bar in bars.patches]
+    is_below_cutoff = explanation.ranks["note"].str.contains("below")
+    expected_heights = explanation.ranks["contribution"][~is_below_cutoff]
+    assert heights == pytest.approx(expected_heights.tolist())
+    _, strip = bars.figure.axes
+    row_names = [tick.get_text() for tick in strip.get_yticklabels()]
+    aspects = list(explanation.labels)
+    assert row_names[: len(aspects)] == aspects
+    plt.close("all")
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("measure", PLOTTED)
+def test_the_plot_of_two_ranks_has_room_for_two_bars(measure: ma.Measure) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    import matplotlib.pyplot as plt
+
+    explanation = measure.explain(RUN, QRELS, "q1")
+    _, axes = plt.subplots()
+    ax = ma.plots.explanation(explanation, 2, ax=axes)
+    assert ax.get_xlim() == (-0.5, 1.5)  # bars of width 1 around 0 and 1
     plt.close("all")
 
 

@@ -118,8 +118,12 @@ def test_golden_closed_form() -> None:
 
 
 def test_two_aspects_and_repeated_values() -> None:
+    # 0.3 w - 0.1 (1 - w) is positive for all weights w above 1/4.
     assert positive_fraction(np.array([0.3, -0.1])) == pytest.approx(0.75)
-    assert positive_fraction(np.array([1.0, 1.0, -1.0])) == pytest.approx(0.75)
+    # 1 - 2 w is positive for weights w of the third aspect below 1/2. With three aspects, w is
+    # below x in the fraction 1 - (1 - x)² of all weightings.
+    assert positive_fraction(np.array([1.0, 1.0, -1.0])) == pytest.approx(1 - 0.5**2)
+    # Here w has to be below 1e-9: 1 - (1 - 1e-9)² is about 2e-9.
     assert positive_fraction(np.array([1e-9, 1e-9, -1.0])) == pytest.approx(2e-9, rel=1e-6)
 
 
@@ -151,18 +155,23 @@ def cheapest_reversal(differences: np.ndarray, weights: np.ndarray, least: np.nd
 
 @pytest.mark.parametrize("n_aspects", [2, 3, 4, 6])
 def test_nearest_reversals_are_those_of_a_linear_programme(n_aspects: int) -> None:
+    """The nearest weights at which two runs are equal are as near as a linear programme finds."""
     rng = np.random.default_rng(n_aspects)
+    equal_weights = np.full(n_aspects, 1 / n_aspects)
+    no_least_weights = np.zeros(n_aspects)
     for case in range(30):
-        weights = (
-            rng.dirichlet(np.ones(n_aspects)) if case % 2 else np.full(n_aspects, 1 / n_aspects)
-        )
-        least = weights * rng.uniform(size=n_aspects) * (case % 3 == 0)
+        weights = rng.dirichlet(np.ones(n_aspects)) if case % 2 else equal_weights
+        drawn_least = weights * rng.uniform(size=n_aspects)
+        least = drawn_least if case % 3 == 0 else no_least_weights
         differences = rng.normal(size=n_aspects).round(1)
-        nearest = nearest_reversal(
-            differences[None], weights, least, np.abs(differences).max(keepdims=True)
-        )[0]
+        largest = np.abs(differences).max()
+
+        # The function takes one row of differences per pair of runs; here there is one pair.
+        (nearest,) = nearest_reversal(differences[None, :], weights, least, np.array([largest]))
+
+        total_variation = np.abs(nearest - weights).sum() / 2
         expected = cheapest_reversal(differences, weights, least)
-        assert np.abs(nearest - weights).sum() / 2 == pytest.approx(expected, abs=1e-7, nan_ok=True)
+        assert total_variation == pytest.approx(expected, abs=1e-7, nan_ok=True)
         if not np.isnan(expected):
             assert nearest @ differences == pytest.approx(0, abs=1e-12)
             assert nearest.sum() == pytest.approx(1)
@@ -170,86 +179,138 @@ def test_nearest_reversals_are_those_of_a_linear_programme(n_aspects: int) -> No
 
 
 def test_weight_moves_from_several_aspects() -> None:
+    """The aspects with the largest differences give their weight first, to the one with the lowest."""
     (nearest,) = nearest_reversal(
-        np.array([[0.5, 0.4, -0.1]]), np.full(3, 1 / 3), np.zeros(3), np.array([0.5])
+        differences=np.array([[0.5, 0.4, -0.1]]),
+        weights=np.array([1 / 3, 1 / 3, 1 / 3]),
+        least=np.array([0.0, 0.0, 0.0]),
+        largest=np.array([0.5]),
     )
-    # All of the first and part of the second: 2/3 · (−.1) is what remains to be balanced.
-    np.testing.assert_allclose(nearest, [0.0, 0.2, 0.8])
+    # The first aspect gives its whole weight of 1/3. Then 0.4 · 1/3 - 0.1 · 2/3 = 0.2/3 are left to
+    # balance, for which the second gives (0.2 / 3) / (0.4 + 0.1) = 0.4/3 of its 1/3.
+    np.testing.assert_allclose(nearest, [0, 0.6 / 3, 1 / 3 + 1 / 3 + 0.4 / 3])
+    assert nearest @ [0.5, 0.4, -0.1] == pytest.approx(0)
 
 
 def test_the_weight_of_one_aspect_that_reverses_the_order() -> None:
+    """It lies where the weighted sum changes its sign if the weight goes from 0 to 1 in small steps.
+
+    The weights of the other aspects keep their proportions, and no weight falls below its least.
+    """
     rng = np.random.default_rng(0)
-    weights, least = np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.1, 0.0])
-    differences = rng.normal(size=(50, 3))
-    result = reversing_weight(differences, weights, least, np.abs(differences).max(axis=1))
-    for row, difference in enumerate(differences):
-        for aspect in range(3):
-            others = np.delete(np.arange(3), aspect)
-            trials = np.linspace(0, 1, 1001)
-            points = np.empty((1001, 3))
-            points[:, aspect] = trials
-            points[:, others] = (1 - trials)[:, None] * weights[others] / weights[others].sum()
-            sums, allowed = points @ difference, (points >= least - 1e-12).all(axis=1)
-            change = np.flatnonzero((sums[1:] * sums[:-1] < 0) & allowed[1:] & allowed[:-1])
-            if change.size:
-                assert trials[change[0]] <= result[row, aspect] <= trials[change[0] + 1]
-            else:
-                near_the_edge = (sums[1:] * sums[:-1] < 0).any()
-                assert np.isnan(result[row, aspect]) or near_the_edge
+    weights = np.array([0.5, 0.3, 0.2])
+    least = np.array([0.1, 0.1, 0.0])
+    differences = rng.normal(size=(50, 3))  # pairs of runs, aspects
+    largest = np.abs(differences).max(axis=1)
+
+    result = reversing_weight(differences, weights, least, largest)
+
+    steps = np.linspace(0, 1, 1001)
+    for pair, aspect in product(range(50), range(3)):
+        others = np.delete(np.arange(3), aspect)
+        proportions = weights[others] / weights[others].sum()
+        trials = np.empty((1001, 3))  # steps, aspects
+        trials[:, aspect] = steps
+        trials[:, others] = (1 - steps)[:, None] * proportions
+        sums = trials @ differences[pair]
+        allowed = (trials >= least - 1e-12).all(axis=1)
+        # Per step from one trial to the next.
+        is_reversal = sums[1:] * sums[:-1] < 0
+        is_allowed = allowed[1:] & allowed[:-1]
+        weight = result[pair, aspect]
+        if (is_reversal & is_allowed).any():
+            step = np.flatnonzero(is_reversal & is_allowed)[0]
+            assert steps[step] <= weight <= steps[step + 1]
+        else:
+            # The weight may lie within a step at whose other end a weight is below its least.
+            assert np.isnan(weight) or is_reversal.any()
     assert 0 < np.isnan(result).sum() < result.size
 
 
-@pytest.mark.parametrize(
-    ("differences", "weights", "least", "expected"),
-    [
-        # z would get .15 · (1 − .1453) / 1 = .128, less than its least weight, although w has none.
-        ([0.1, -0.5, 0.1, 0.0], [0.0, 0.0, 0.85, 0.15], [0.0, 0.0, 0.0, 0.15], np.nan),
-        ([0.1, -0.5, 0.1, 0.0], [0.0, 0.0, 0.85, 0.15], [0.0, 0.0, 0.0, 0.12], 0.085 / 0.585),
-        # Without the second aspect, the two others cancel exactly.
-        ([0.375, 0.25, -0.375], [1 / 3, 1 / 3, 1 / 3], [0.0, 0.0, 0.0], np.nan),
-    ],
-)
-def test_no_weight_reverses_the_order(
-    differences: list[float], weights: list[float], least: list[float], expected: float
-) -> None:
-    result = reversing_weight(
+def weight_of_second_that_reverses(
+    differences: list[float], weights: list[float], least: list[float]
+) -> float:
+    """The weight of the second aspect at which the sum of one pair of runs changes its sign, or NaN."""
+    by_aspect = reversing_weight(
         np.array([differences]), np.array(weights), np.array(least), np.array([1.0])
     )
-    np.testing.assert_allclose(result[0, 1], expected)
+    return by_aspect[0, 1]
+
+
+@pytest.mark.parametrize(
+    ("least_of_last", "expected"),
+    [(0.15, np.nan), (0.12, 0.085 / 0.585)],
+    ids=["below its least weight", "above its least weight"],
+)
+def test_a_weight_reverses_the_order_only_if_it_leaves_the_others_their_least_weights(
+    least_of_last: float, expected: float
+) -> None:
+    # With the weight w of the second aspect, the others sum to 0.1 · 0.85 · (1 - w), and the whole
+    # is 0 at w = 0.085 / 0.585 = 0.145. The last aspect then has 0.15 · (1 - 0.145) = 0.128.
+    weight = weight_of_second_that_reverses(
+        differences=[0.1, -0.5, 0.1, 0.0],
+        weights=[0.0, 0.0, 0.85, 0.15],
+        least=[0.0, 0.0, 0.0, least_of_last],
+    )
+    np.testing.assert_allclose(weight, expected)
+
+
+def test_no_weight_of_an_aspect_reverses_the_order_if_the_others_cancel() -> None:
+    # The weighted sum is 0.25 w: 0 at w = 0, but never negative.
+    weight = weight_of_second_that_reverses(
+        differences=[0.375, 0.25, -0.375], weights=[1 / 3, 1 / 3, 1 / 3], least=[0.0, 0.0, 0.0]
+    )
+    assert np.isnan(weight)
+
+
+def frame_of_constant_runs(values: dict[str, dict[str, float]]) -> pd.DataFrame:
+    """A long frame of runs that have the same values, by aspect, on two topics."""
+    rows = [
+        (name, qid, aspect, value)
+        for name, by_aspect in values.items()
+        for aspect, value in by_aspect.items()
+        for qid in ("q1", "q2")
+    ]
+    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
 
 def test_words_name_the_taker_and_the_givers() -> None:
-    rows = [
-        (name, qid, aspect, value)
-        for aspect, more in (("relevance", 0.4), ("understandability", -0.3), ("trust", 0.1))
-        for qid in ("q1", "q2")
-        for name, value in (("a", 0.5 + more), ("b", 0.5))
-    ]
-    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    perquery = pd.concat([perquery, perquery[perquery["name"] == "b"].assign(name="c")])
-    result = weightings(
-        perquery, measures=dict.fromkeys(perquery["measure"], "higher"), n_resamples=1
+    """The nearest reversal is said in words: which aspect takes weight, and what is left to the giver."""
+    # a differs from b and from c by 0.4, -0.3 and 0.1; b and c are equal.
+    perquery = frame_of_constant_runs(
+        {
+            "a": {"relevance": 0.9, "understandability": 0.2, "trust": 0.6},
+            "b": {"relevance": 0.5, "understandability": 0.5, "trust": 0.5},
+            "c": {"relevance": 0.5, "understandability": 0.5, "trust": 0.5},
+        }
     )
-    reversals = ["understandability 0.43 instead of 0.33, relevance 0.24"] * 2 + [""]
-    assert result.pairs["reversal"].tolist() == reversals
-    assert result.pairs["distance"].tolist() == pytest.approx(
-        [0.2 / 3 / 0.7] * 2 + [np.nan], nan_ok=True
-    )
+    directions = {"relevance": "higher", "understandability": "higher", "trust": "higher"}
+
+    result = weightings(perquery, measures=directions, n_resamples=1)
+
+    # With equal weights, the sum is (0.4 - 0.3 + 0.1) / 3. Each unit of weight that moves from
+    # relevance to understandability reduces it by 0.4 + 0.3.
+    moved = (0.2 / 3) / (0.4 + 0.3)  # 0.095: 0.33 + 0.095 = 0.43, 0.33 - 0.095 = 0.24
+    words = "understandability 0.43 instead of 0.33, relevance 0.24"
+    assert (result.pairs["a"] + result.pairs["b"]).tolist() == ["ab", "ac", "bc"]
+    assert result.pairs["reversal"].tolist() == [words, words, ""]
+    distances = result.pairs["distance"].tolist()
+    assert distances == pytest.approx([moved, moved, np.nan], nan_ok=True)
+    # Cells as <td class="l">understandability 0.43 …</td> and <td class="n">-</td>
     cells = re.findall(r'<td class="[ln]">(understandability .*?|-)</td>', result._repr_html_())
-    assert cells == [text or "-" for text in reversals]
+    assert cells == [words, words, "-"]
 
 
 def test_words_show_small_changes() -> None:
-    rows = [
-        (name, qid, aspect, value)
-        for aspect, more in (("relevance", 0.4), ("trust", -0.3995))
-        for qid in ("q1", "q2")
-        for name, value in (("a", 0.5 + more), ("b", 0.5))
-    ]
-    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    pairs = weightings(
-        perquery, measures=dict.fromkeys(perquery["measure"], "higher"), n_resamples=1
-    ).pairs
+    """Weights are printed with as many decimals as it takes to tell them apart."""
+    perquery = frame_of_constant_runs(
+        {"a": {"relevance": 0.9, "trust": 0.1005}, "b": {"relevance": 0.5, "trust": 0.5}}
+    )
+    directions = {"relevance": "higher", "trust": "higher"}
+
+    pairs = weightings(perquery, measures=directions, n_resamples=1).pairs
+
+    # The differences 0.4 and -0.3995 balance at the weights 0.3995 and 0.4 / 0.7995 = 0.5003.
     assert pairs["reversal"].item() == "trust 0.5003 instead of 0.5000, relevance 0.4997"
 
 
@@ -259,25 +320,37 @@ def test_words_show_small_changes() -> None:
 
 @pytest.mark.parametrize("n_aspects", [2, 3])
 def test_pairs_agree_with_single_computations(n_aspects: int) -> None:
+    """Each column of a pair of runs is what NumPy and SciPy compute from its values by topic."""
     perquery = world(n_aspects=n_aspects, seed=3)
     result = weightings(perquery, measures=higher(n_aspects), n_resamples=50)
-    table = perquery.pivot(index=["name", "qid"], columns="measure", values="value")[
-        ASPECTS[:n_aspects]
-    ]
-    points = simplex_points(4096, n_aspects, 0)
-    assert points.shape == (4096, n_aspects)
+    by_topic = perquery.pivot(index=["name", "qid"], columns="measure", values="value")
+    by_topic = by_topic[ASPECTS[:n_aspects]]
+    # The weightings that `weightings` tests, by default 4096 with seed 0.
+    sampled_weights = simplex_points(4096, n_aspects, 0)
+    assert sampled_weights.shape == (4096, n_aspects)
     for row in result.pairs.to_dict("records"):
-        difference = (table.loc[row["a"]] - table.loc[row["b"]]).to_numpy()
-        equal = difference.mean(axis=1)
-        assert row["difference"] == pytest.approx(equal.mean(), abs=1e-12)
-        assert row["p"] == pytest.approx(ttest_rel(equal, np.zeros(len(equal))).pvalue)
-        weighted = difference @ points.T
-        test = ttest_rel(weighted, np.zeros_like(weighted), axis=0)
-        kept = (test.pvalue < 0.05) & (np.sign(weighted.mean(axis=0)) == np.sign(equal.mean()))
-        assert row["fraction_significant"] == pytest.approx(kept.mean(), abs=1e-12)
-        assert row["fraction"] == pytest.approx((weighted.mean(axis=0) > 0).mean(), abs=0.004)
-        better, worse = (((sign * difference) >= 0).all(axis=1).sum() for sign in (1, -1))
-        assert row["uir"] == pytest.approx((better - worse) / len(difference))
+        differences = by_topic.loc[row["a"]] - by_topic.loc[row["b"]]  # topics, aspects
+
+        equally_weighted = differences.mean(axis=1)
+        assert row["difference"] == pytest.approx(equally_weighted.mean(), abs=1e-12)
+        test = ttest_rel(equally_weighted, np.zeros(len(equally_weighted)))
+        assert row["p"] == pytest.approx(test.pvalue)
+
+        weighted = differences.to_numpy() @ sampled_weights.T  # topics, weightings
+        means = weighted.mean(axis=0)
+        tests = ttest_rel(weighted, np.zeros_like(weighted), axis=0)
+        is_significant = tests.pvalue < 0.05
+        has_same_sign = np.sign(means) == np.sign(equally_weighted.mean())
+        fraction_significant = (is_significant & has_same_sign).mean()
+        assert row["fraction_significant"] == pytest.approx(fraction_significant, abs=1e-12)
+        # `fraction` is exact; that of 4096 weightings is near.
+        assert row["fraction"] == pytest.approx((means > 0).mean(), abs=0.004)
+
+        # The unanimous improvement ratio: topics that are no worse on all aspects, less those that
+        # are no better on all.
+        n_better = (differences >= 0).all(axis=1).sum()
+        n_worse = (differences <= 0).all(axis=1).sum()
+        assert row["uir"] == pytest.approx((n_better - n_worse) / len(differences))
         assert row["low"] <= row["high"]
 
 
@@ -290,146 +363,183 @@ def corrected(perquery: pd.DataFrame, baseline: list[str] | None = None) -> Weig
 
 
 def test_holm_corrects_within_each_weighting() -> None:
-    perquery = world(5, 12, seed=5)
-    perquery["value"] = (
-        perquery["value"] + perquery["name"].map({"run 0": 0.9, "run 1": 0.4}).fillna(0)
-    ) / 2
-    result = corrected(perquery)
-    assert len(result.pairs) == 10
-    table = perquery.pivot(index=["name", "qid"], columns="measure", values="value")[ASPECTS]
-    differences = np.stack(
-        [
-            (table.loc[a] - table.loc[b]).to_numpy()
-            for a, b in zip(result.pairs["a"], result.pairs["b"], strict=True)
-        ]
+    """For each weighting, the p-values of all pairs are one family."""
+    perquery = world(5, 12, seed=5)  # 5 runs, 12 topics
+    # Some pairs differ clearly, others do not.
+    advantage = perquery["name"].map({"run 0": 0.9, "run 1": 0.4}).fillna(0)
+    perquery["value"] = (perquery["value"] + advantage) / 2
+
+    pairs = corrected(perquery).pairs
+
+    assert len(pairs) == 10
+    by_topic = perquery.pivot(index=["name", "qid"], columns="measure", values="value")[ASPECTS]
+    differences = np.stack(  # pairs, topics, aspects
+        [by_topic.loc[a] - by_topic.loc[b] for a, b in zip(pairs["a"], pairs["b"], strict=True)]
     )
-    times = np.zeros(len(differences))
-    for point in simplex_points(4096, 3, 0)[:64]:
-        weighted = differences @ point
-        levels = ttest_rel(weighted, np.zeros_like(weighted), axis=1).pvalue
-        same = np.sign(weighted.mean(axis=1)) == np.sign(result.pairs["difference"])
-        times += (np.array(holm(levels.tolist())) < 0.05) & same
-    assert 0 < times.sum() < times.size * 64
-    np.testing.assert_allclose(result.pairs["fraction_significant"], times / 64, atol=0.06)
+    n_weightings = 64  # the first of those that are sampled
+    times_significant = np.zeros(10)
+    for weights in simplex_points(4096, 3, 0)[:n_weightings]:
+        weighted = differences @ weights  # pairs, topics
+        p_values = ttest_rel(weighted, np.zeros_like(weighted), axis=1).pvalue
+        is_significant = np.array(holm(p_values.tolist())) < 0.05
+        # A significant difference counts if it has the direction of that of equal weights.
+        has_same_sign = np.sign(weighted.mean(axis=1)) == np.sign(pairs["difference"])
+        times_significant += is_significant & has_same_sign
+    assert 0 < times_significant.sum() < times_significant.size * n_weightings
+    # All 4096 weightings have nearly the fractions of 64 of them.
+    fractions = times_significant / n_weightings
+    np.testing.assert_allclose(pairs["fraction_significant"], fractions, atol=0.06)
 
 
 @pytest.mark.parametrize("baseline", [["run 0", "run 1"], ["run 2", "run 0", "run 1"]])
 def test_pairs_of_baselines_count_once_in_a_family(baseline: list[str]) -> None:
-    perquery = world(4, 12, seed=5)
-    equal = (
-        perquery.groupby(["name", "qid"], sort=False)["value"]
-        .mean()
-        .reset_index()
-        .assign(measure="mean")
+    """Corrected p-values of weightings and of `multiverse` are those of `compare_with_baseline`.
+
+    A pair of two baselines is one test, although each of them is the baseline of the other.
+    """
+    perquery = world(4, 12, seed=5)  # 4 runs, 12 topics
+    by_topic = perquery.groupby(["name", "qid"], sort=False)["value"].mean().reset_index()
+    means = by_topic.assign(measure="mean")
+    tests = analysis.compare_with_baseline(means, baseline)
+    p_by_pair = tests.set_index(["name", "baseline"])["p"].to_dict()
+
+    weighted = corrected(perquery, baseline).pairs
+    for row in weighted.to_dict("records"):
+        assert row["p"] == pytest.approx(p_by_pair[row["a"], row["b"]])
+
+    # `multiverse` needs two measures. Its p-values are those of the first, the mean.
+    squares = means.assign(measure="square of the mean", value=means["value"] ** 2)
+    variants = analysis.multiverse(
+        pd.concat([means, squares]),
+        measures={"mean": "higher", "square of the mean": "higher"},
+        baseline=baseline,
     )
-    copy = equal.assign(measure="copy", value=equal["value"] ** 2)
-    tests = analysis.compare_with_baseline(equal, baseline)
-    levels = tests.set_index(["name", "baseline"])["p"].to_dict()
-    weighted = corrected(perquery, baseline)
-    labels = {"mean": "higher", "copy": "higher"}
-    variants = analysis.multiverse(pd.concat([equal, copy]), measures=labels, baseline=baseline)
-    for pairs in (weighted.pairs, variants.pairs):
-        for row in pairs.to_dict("records"):
-            assert row["p"] == pytest.approx(levels[row["a"], row["b"]])
-    # The family of all pairs contains the same tests as that of three baselines and one other run.
-    if len(baseline) == 3:
-        whole = corrected(perquery).pairs
-        by_pair = whole.set_index(["a", "b"])["fraction_significant"].to_dict()
-        for row in weighted.pairs.to_dict("records"):
-            pair = (row["a"], row["b"]) if (row["a"], row["b"]) in by_pair else (row["b"], row["a"])
-            assert row["fraction_significant"] == by_pair[pair]
+    for row in variants.pairs.to_dict("records"):
+        assert row["p"] == pytest.approx(p_by_pair[row["a"], row["b"]])
 
 
-def test_sampled_means_agree_with_the_measures() -> None:
-    """MM and GAM from the values of the aspects are those of the measure itself, and no linear form."""
+def test_three_baselines_and_one_other_run_are_the_family_of_all_pairs() -> None:
+    perquery = world(4, 12, seed=5)  # runs 0 to 3, 12 topics
+    of_baselines = corrected(perquery, ["run 2", "run 0", "run 1"]).pairs
+    of_all_pairs = corrected(perquery).pairs
+    fraction_by_pair = {
+        frozenset([row["a"], row["b"]]): row["fraction_significant"]
+        for row in of_all_pairs.to_dict("records")
+    }
+    for row in of_baselines.to_dict("records"):
+        pair = frozenset([row["a"], row["b"]])
+        assert row["fraction_significant"] == fraction_by_pair[pair]
+
+
+@pytest.mark.parametrize(
+    ("mean", "requires_runs"),
+    [
+        (MM(base="nDCG@5"), False),
+        (GAM(base="nDCG@5", aspects=SCALES), False),
+        # Its maximum depends on the weights, and is computed from the qrels.
+        (CAM(base="nDCG@5", aspects=SCALES, normalized=True), True),
+    ],
+    ids=["MM", "GAM", "normalized CAM"],
+)
+def test_sampled_means_agree_with_the_measures(mean: ma.Measure, requires_runs: bool) -> None:
+    """Means that are no weighted sums are sampled: each is the value of the measure with the weights."""
     rng = np.random.default_rng(1)
-    docnos = [f"d{number}" for number in range(8)]
-    qrels = pd.DataFrame(
-        [(f"q{topic}", docno) for topic in range(6) for docno in docnos], columns=["qid", "docno"]
-    )
+    rows = [(f"q{topic}", f"d{number}") for topic in range(6) for number in range(8)]
+    qrels = pd.DataFrame(rows, columns=["qid", "docno"])
     qrels["relevance"], qrels["credibility"] = rng.integers(0, 3, (2, len(qrels)))
-    scales = ma.Aspects({"relevance": 2, "credibility": 2})
     runs = {name: qrels[["qid", "docno"]].assign(score=rng.random(len(qrels))) for name in "abc"}
-    on = [On(aspect=aspect, base="nDCG@5", aspects=scales) for aspect in scales]
-    perquery = ma.evaluate(runs, qrels, on, progress=False)
-    points = simplex_points(256, 2, 0)
-    for mean in (
-        MM(base="nDCG@5"),
-        GAM(base="nDCG@5", aspects=scales),
-        CAM(base="nDCG@5", aspects=scales, normalized=True),
-    ):
-        own = {} if "normalized" not in mean.params else {"runs": runs, "qrels": qrels}
-        result = weightings(perquery, mean, **own, n_resamples=20)
-        by_label = {
-            str(row): mean(aspects=scales, weights=dict(zip(scales, point.tolist(), strict=True)))
-            for row, point in enumerate(points)
-        }
-        means = (
-            ma.evaluate(runs, qrels, by_label, progress=False)
-            .groupby(["measure", "name"])["value"]
-            .mean()
-            .unstack()
-        )
-        for row in result.pairs.to_dict("records"):
-            assert row["fraction"] == pytest.approx(
-                (means[row["a"]] - means[row["b"]] > 1e-12).mean()
-            )
-            equal = (
-                ma.evaluate(runs, qrels, mean(aspects=scales), progress=False)
-                .groupby("name")["value"]
-                .mean()
-            )
-            assert row["difference"] == pytest.approx(equal[row["a"]] - equal[row["b"]])
-            assert row["low"] <= row["fraction"] + 0.5
-        assert result.pairs["distance"].isna().all()
+    by_aspect = [On(aspect=aspect, base="nDCG@5", aspects=SCALES) for aspect in SCALES]
+    perquery = ma.evaluate(runs, qrels, by_aspect, progress=False)
+
+    required = {"runs": runs, "qrels": qrels} if requires_runs else {}
+    result = weightings(perquery, mean, **required, n_resamples=20)
+
+    weighted = {}
+    for number, weights in enumerate(simplex_points(256, 2, 0).tolist()):
+        by_name = dict(zip(SCALES, weights, strict=True))
+        weighted[str(number)] = mean(aspects=SCALES, weights=by_name)
+    values = ma.evaluate(runs, qrels, weighted, progress=False)
+    means = values.groupby(["name", "measure"])["value"].mean().unstack()  # runs, weightings
+    equal_values = ma.evaluate(runs, qrels, mean(aspects=SCALES), progress=False)
+    equal_means = equal_values.groupby("name")["value"].mean()
+    for row in result.pairs.to_dict("records"):
+        difference = means.loc[row["a"]] - means.loc[row["b"]]  # per weighting
+        assert row["fraction"] == pytest.approx((difference > 1e-12).mean())
+        equal_difference = equal_means[row["a"]] - equal_means[row["b"]]
+        assert row["difference"] == pytest.approx(equal_difference)
+        assert row["low"] <= row["fraction"] <= row["high"]
+    # Distances are known for weighted sums only.
+    assert result.pairs["distance"].isna().all()
 
 
-@pytest.mark.parametrize("options", [{"empty": "drop"}, {"gate": "relevance"}])
+@pytest.mark.parametrize("options", [{"empty": "drop"}, {"gate": "relevance"}], ids=str)
 def test_rankings_are_evaluated_where_lower_is_better(options: dict[str, Any]) -> None:
-    """A frame of any measure says which runs and topics are compared."""
-    labels = {"d1": (2, 2), "d2": (0, 0), "d3": (0, 2)}
-    qrels = {
-        qid: {docno: dict(zip(SCALES, pair, strict=True)) for docno, pair in labels.items()}
-        for qid in "12"
+    """With a gate, or without empty topics, CAM is computed from the rankings, for every weighting.
+
+    The frame of values only says which runs and topics are compared; here it has those of AP.
+    """
+    labels = {
+        "good": {"relevance": 2, "credibility": 2},
+        "bad": {"relevance": 0, "credibility": 0},
+        "credible": {"relevance": 0, "credibility": 2},
     }
+    qrels = {"1": labels, "2": labels}
+    good_first = {"good": 3.0, "bad": 2.0, "credible": 1.0}
+    good_second = {"bad": 3.0, "good": 2.0, "credible": 1.0}
     runs = {
-        name: {qid: {docno: -rank for rank, docno in enumerate(order)} for qid in qrels}
-        for name, order in (("late", ["d2", "d1", "d3"]), ("early", ["d1", "d2", "d3"]))
+        "late": {"1": good_second, "2": good_second},
+        "early": {"1": good_first, "2": good_first},
     }
-    mean = CAM(base="ESL", aspects=SCALES, **options)
     perquery = ma.evaluate(runs, qrels, "AP", progress=False)
-    row = weightings(perquery, mean, runs=runs, qrels=qrels, n_resamples=1).pairs.iloc[0]
-    # The first document with a positive label on both aspects is preceded by one other, and by
-    # none.
-    assert (row["a"], row["b"], row["difference"], row["fraction"]) == ("late", "early", -1, 0)
+    # ESL, for which lower is better, is the number of documents before the first positive one.
+    search_length = CAM(base="ESL", aspects=SCALES, **options)
+
+    result = weightings(perquery, search_length, runs=runs, qrels=qrels, n_resamples=1)
+
+    (pair,) = result.pairs.to_dict("records")
+    assert (pair["a"], pair["b"]) == ("late", "early")
+    # In "late", one document precedes the good one on both aspects: it is worse by 1 throughout.
+    assert pair["difference"] == -1
+    assert pair["fraction"] == 0
 
 
 def test_lower_is_better_and_baselines() -> None:
-    perquery = world(3, seed=2)
-    reversed_ = perquery.assign(
-        value=np.where(perquery["measure"] == "trust", 1 - perquery["value"], perquery["value"])
+    """Values v of an aspect for which higher is better are 1 - v if lower is better."""
+    perquery = world(3, seed=2)  # runs 0 to 2
+    is_trust = perquery["measure"] == "trust"
+    turned = perquery.copy()
+    turned.loc[is_trust, "value"] = 1 - perquery.loc[is_trust, "value"]
+    lower_trust = {"relevance": "higher", "credibility": "higher", "trust": "lower"}
+    options = {"baseline": "run 1", "n_resamples": 20}
+
+    pairs = weightings(perquery, measures=higher(), **options).pairs
+    turned_pairs = weightings(turned, measures=lower_trust, **options).pairs
+
+    assert list(pairs["a"]) == ["run 0", "run 2"]
+    assert set(pairs["b"]) == {"run 1"}
+    pd.testing.assert_frame_equal(
+        pairs.drop(columns="reversal"), turned_pairs.drop(columns="reversal")
     )
-    directions = {**higher(), "trust": "lower"}
-    kept, turned = (
-        weightings(frame, measures=measures, baseline="run 1", n_resamples=20).pairs
-        for frame, measures in ((perquery, higher()), (reversed_, directions))
-    )
-    assert list(kept["a"]) == ["run 0", "run 2"]
-    assert set(kept["b"]) == {"run 1"}
-    pd.testing.assert_frame_equal(kept.drop(columns="reversal"), turned.drop(columns="reversal"))
 
 
-def test_order_of_rows_and_seeds() -> None:
+def test_the_order_of_rows_does_not_matter() -> None:
     perquery = world()
-    options = {"measures": higher(), "n_resamples": 30}
-    first = weightings(perquery, **options).pairs
+    # The order of the runs stays, since it decides which of them is `a` and which `b`.
     mixed = perquery.sort_values(["value", "qid"]).sort_values("name", kind="stable")
-    pd.testing.assert_frame_equal(first, weightings(mixed, **options).pairs)
-    other = weightings(perquery, **options, seed=1).pairs
+    pairs = weightings(perquery, measures=higher(), n_resamples=30).pairs
+    mixed_pairs = weightings(mixed, measures=higher(), n_resamples=30).pairs
+    pd.testing.assert_frame_equal(pairs, mixed_pairs)
+
+
+def test_the_seed_draws_the_weightings_that_are_tested_for_significance() -> None:
+    perquery = world()
+    pairs = weightings(perquery, measures=higher(), n_resamples=30).pairs
+    other = weightings(perquery, measures=higher(), n_resamples=30, seed=1).pairs
+    # The fraction of weightings under which a run is better has a closed form.
+    pd.testing.assert_series_equal(pairs["fraction"], other["fraction"])
     np.testing.assert_allclose(
-        first["fraction_significant"], other["fraction_significant"], atol=0.004
+        pairs["fraction_significant"], other["fraction_significant"], atol=0.004
     )
-    pd.testing.assert_series_equal(first["fraction"], other["fraction"])
 
 
 def test_equal_runs_tie_under_all_weightings() -> None:
@@ -449,46 +559,66 @@ def test_equal_runs_tie_under_all_weightings() -> None:
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_means_that_tie_except_for_rounding_never_reverse_the_order(swapped: bool) -> None:
-    ties = [(0.3, 0.1), (0.3, 0.2), (0.3, 0.6)]
-    rows = [
-        (name, f"q{topic}", aspect, value)
-        for topic, pair in enumerate(ties)
-        for name, relevance, trust in zip(
-            "ab", pair[::-1] if swapped else pair, (0.8, 0.6), strict=True
-        )
-        for aspect, value in (("relevance", relevance), ("trust", trust))
-    ]
+    """If two runs tie on relevance, the one with the higher trust is better under all weightings."""
+    constant = [0.3, 0.3, 0.3]
+    varied = [0.1, 0.2, 0.6]  # the mean of three topics is 0.3, too, but for rounding
+    relevance = {"a": varied, "b": constant} if swapped else {"a": constant, "b": varied}
+    trust = {"a": 0.8, "b": 0.6}
+    rows = []
+    for topic in range(3):
+        for name in "ab":
+            rows.append((name, f"q{topic}", "relevance", relevance[name][topic]))
+            rows.append((name, f"q{topic}", "trust", trust[name]))
     perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    row = weightings(
-        perquery, measures=dict.fromkeys(("relevance", "trust"), "higher"), n_resamples=5
-    ).pairs.iloc[0]
-    assert row["fraction"] == 1
-    assert np.isnan(row["distance"])
+
+    directions = {"relevance": "higher", "trust": "higher"}
+    pairs = weightings(perquery, measures=directions, n_resamples=5).pairs
+
+    (pair,) = pairs.to_dict("records")
+    assert pair["fraction"] == 1  # of the weightings, a is better
+    assert np.isnan(pair["distance"])
 
 
-def test_declared_and_least_weights() -> None:
-    perquery = world(3, seed=4)
-    weights = {"relevance": 2, "credibility": 1, "trust": 1}
-    declared = weightings(perquery, CAM(weights=weights), measures=higher(), n_resamples=10)
-    assert declared.weights == {"relevance": 0.5, "credibility": 0.25, "trust": 0.25}
+def test_differences_are_those_of_the_declared_weights() -> None:
+    perquery = world(3, seed=4)  # runs 0 to 2
+    cam = CAM(weights={"relevance": 2, "credibility": 1, "trust": 1})
+
+    result = weightings(perquery, cam, measures=higher(), n_resamples=10)
+
+    assert result.weights == {"relevance": 0.5, "credibility": 0.25, "trust": 0.25}
     means = means_by_aspect(perquery)
-    expected = (means.loc["run 0"] - means.loc["run 1"]) @ [0.5, 0.25, 0.25]
-    assert declared.pairs["difference"].iloc[0] == pytest.approx(expected)
-    same = weightings(
-        perquery, CAM(weights=weights), measures=higher(), at_least=declared.weights, n_resamples=10
-    )
-    assert same.weights == declared.weights  # the only weighting that is left
-    np.testing.assert_array_equal(
-        same.pairs["fraction"], (same.pairs["difference"] > 0).astype(float)
-    )
-    least = weightings(perquery, measures=higher(), at_least={"relevance": 0.4}, n_resamples=10)
-    assert least.weights == pytest.approx({"relevance": 0.6, "credibility": 0.2, "trust": 0.2})
-    alone = weightings(perquery, measures=higher(), at_least={"relevance": 1}, n_resamples=10).pairs
-    order = (
-        means["relevance"].loc[list(alone["a"])].to_numpy()
-        > means["relevance"].loc[list(alone["b"])].to_numpy()
-    )
-    np.testing.assert_array_equal(alone["fraction"], order.astype(float))
+    expected_difference = (means.loc["run 0"] - means.loc["run 1"]) @ [0.5, 0.25, 0.25]
+    assert result.pairs["difference"].iloc[0] == pytest.approx(expected_difference)
+
+
+def test_least_weights_that_sum_to_1_leave_one_weighting() -> None:
+    perquery = world(3, seed=4)
+    cam = CAM(weights={"relevance": 2, "credibility": 1, "trust": 1})
+    least = {"relevance": 0.5, "credibility": 0.25, "trust": 0.25}
+
+    result = weightings(perquery, cam, measures=higher(), at_least=least, n_resamples=10)
+
+    assert result.weights == least
+    is_better = result.pairs["difference"] > 0
+    np.testing.assert_array_equal(result.pairs["fraction"], np.where(is_better, 1.0, 0.0))
+
+
+def test_aspects_share_equally_what_least_weights_leave() -> None:
+    perquery = world(3, seed=4)
+    least = {"relevance": 0.4}
+    result = weightings(perquery, measures=higher(), at_least=least, n_resamples=10)
+    # Each of the three aspects gets a third of 1 - 0.4.
+    expected = {"relevance": 0.4 + 0.2, "credibility": 0.2, "trust": 0.2}
+    assert result.weights == pytest.approx(expected)
+
+
+def test_one_aspect_may_have_all_weight() -> None:
+    perquery = world(3, seed=4)
+    least = {"relevance": 1}
+    pairs = weightings(perquery, measures=higher(), at_least=least, n_resamples=10).pairs
+    relevance = means_by_aspect(perquery)["relevance"]
+    is_better = relevance[pairs["a"]].to_numpy() > relevance[pairs["b"]].to_numpy()
+    np.testing.assert_array_equal(pairs["fraction"], np.where(is_better, 1.0, 0.0))
 
 
 def test_measures_on_aspects_are_recognised(trec_files: Any) -> None:
@@ -514,17 +644,24 @@ def test_measures_on_aspects_are_recognised(trec_files: Any) -> None:
 
 
 def test_printed_pairs_are_few_and_narrow() -> None:
-    perquery = world(36, 5)
+    perquery = world(36, 5)  # 36 · 35 / 2 = 630 pairs of runs
     perquery["name"] = "a system with a long name, " + perquery["name"]
+
     text = str(weightings(perquery, measures=higher(), n_resamples=5))
-    assert len(text.splitlines()) < 85  # in three parts, each with the names
-    assert text.count("a system") == 2 * 3 * 20
-    assert max(map(len, text.splitlines())) <= 80
+
+    lines = text.splitlines()
+    assert len(lines) < 85
+    assert max(map(len, lines)) <= 80
+    # 20 pairs are printed, their columns in three parts; each part repeats the names of both runs.
+    assert text.count("a system") == 20 * 3 * 2
     assert "… and 610 more" in text
     assert "`.pairs` has all 630" in " ".join(text.split())
-    few = str(weightings(world(3), measures=higher(), n_resamples=5))
-    assert "nan" not in few
-    assert "`.pairs` has all" not in few
+
+
+def test_few_printed_pairs_are_complete() -> None:
+    text = str(weightings(world(3), measures=higher(), n_resamples=5))
+    assert "nan" not in text
+    assert "`.pairs` has all" not in text
 
 
 # -- bad input
@@ -610,23 +747,24 @@ def test_bad_input(change: Any, options: dict[str, Any], message: str) -> None:
 
 
 def test_another_base_or_scale_is_not_taken_for_that_of_the_measure(trec_files: Any) -> None:
+    """A frame with two measures per aspect is refused unless it is clear which of them is meant."""
     scales = ma.Aspects.from_file(trec_files / "scales.json")
     qrels = ma.read_qrels({name: trec_files / f"{name}.txt" for name in scales})
-    measures = [
-        On(aspect=name, base=base, aspects=scales) for base in ("nDCG@5", "P@5") for name in scales
-    ]
-    perquery = ma.evaluate(trec_files / "runs", qrels, measures, progress=False)
+    ndcg = [On(aspect=name, base="nDCG@5", aspects=scales) for name in scales]
+    precision = [On(aspect=name, base="P@5", aspects=scales) for name in scales]
+    perquery = ma.evaluate(trec_files / "runs", qrels, ndcg + precision, progress=False)
+
     with pytest.raises(ma.MultiAspectError, match="expected one measure per aspect"):
         weightings(perquery)
     with pytest.raises(ma.MultiAspectError, match="expected one measure per aspect"):
-        weightings(perquery, CAM(aspects=scales))
-    precision = weightings(perquery, CAM(base="P@5"), n_resamples=5).pairs
-    chosen = weightings(
-        perquery, measures=[str(measure) for measure in measures[2:]], n_resamples=5
-    ).pairs
-    pd.testing.assert_series_equal(precision["fraction"], chosen["fraction"])
+        weightings(perquery, CAM(aspects=scales))  # its base is nDCG without a cutoff
+    other_scales = {"relevance": 2, "credibility": 9}
     with pytest.raises(ma.MultiAspectError, match="expected one measure per aspect"):
-        weightings(perquery, CAM(base="P@5", aspects={"relevance": 2, "credibility": 9}))
+        weightings(perquery, CAM(base="P@5", aspects=other_scales))
+
+    by_base = weightings(perquery, CAM(base="P@5"), n_resamples=5).pairs
+    by_names = weightings(perquery, measures=[str(measure) for measure in precision], n_resamples=5)
+    pd.testing.assert_series_equal(by_base["fraction"], by_names.pairs["fraction"])
 
 
 # -- CLEF eHealth 2018
