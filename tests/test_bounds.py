@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import subprocess
 import sys
@@ -106,38 +107,40 @@ def bound_of(judged: Judged, measure: object, strategy: str = "auto", **options:
 
 
 def check_proven(row: pd.Series, wanted: float) -> None:
-    """Check that the bound and the best value are correct."""
+    """Check that the value found is at most the wanted maximum, and the bound at least."""
     assert row["value"] <= wanted + 1e-9
     assert row["bound"] >= wanted - 1e-9
     assert row["gap"] == pytest.approx(row["bound"] - row["value"], abs=1e-12)
     assert row["gap"] >= 0
 
 
-def test_narrow_searches_leave_small_gaps() -> None:
-    """The bounds of what follows are close, so that few partial rankings suffice."""
-    rng = np.random.default_rng(1)
-    qrels = {
+def random_qrels(n_documents: int, seed: int) -> dict[str, Judged]:
+    """Return labels 0 to 2 of three topics for the aspects a, b and c."""
+    rng = np.random.default_rng(seed)
+    return {
         f"q{topic}": {
             f"d{number}": dict(zip("abc", rng.integers(0, 3, 3).tolist(), strict=True))
-            for number in range(12)
+            for number in range(n_documents)
         }
         for topic in range(3)
     }
+
+
+def test_narrow_searches_leave_small_gaps() -> None:
+    """A search that keeps 3 partial rankings per rank already bounds the maximum closely."""
     measure = MM(base="AP", aspects=dict.fromkeys("abc", Aspect(2, threshold=1)))
-    assert upper_bound(qrels, measure, width=3)["gap"].mean() < 0.01
+    table = upper_bound(random_qrels(n_documents=12, seed=1), measure, width=3)
+    assert table["gap"].mean() < 0.01
 
 
 def test_tangents_approach_the_maximum() -> None:
-    rng = np.random.default_rng(3)
-    qrels = {
-        f"q{topic}": {
-            f"d{number}": dict(zip("abc", rng.integers(0, 3, 3).tolist(), strict=True))
-            for number in range(30)
-        }
-        for topic in range(3)
-    }
+    """The harmonic mean is at most its tangent at a point; points near the maximum bound it closely.
+
+    With one partial ranking per rank, the gap is small by these tangents and not by the search.
+    """
     measure = MM(base="RBP", aspects=dict.fromkeys("abc", Aspect(2, threshold=1)))
-    assert upper_bound(qrels, measure, width=1)["gap"].max() < 0.003
+    table = upper_bound(random_qrels(n_documents=30, seed=3), measure, width=1)
+    assert table["gap"].max() < 0.003
 
 
 # -- the steps of the search --------------------------------------------------------------------
@@ -177,25 +180,44 @@ def ways(
     ],
 )  # fmt: skip
 def test_the_rest_is_what_the_best_continuation_gains(base: str, depth: int) -> None:
-    """From each partial ranking: the maximum over all orders of the remaining documents (ERR: a bound)."""
+    """From each partial ranking: the maximum over all orders of the remaining documents (ERR: a bound).
+
+    `depth` is the last rank of four that the base reads.
+    """
     labels = [2, 2, 1, 0]
     progress, totals = progress_of(base, labels)
-    judged = {docno: {"relevance": label} for docno, label in zip(DOCNOS, labels, strict=False)}
-    best = best_by_force(On(base=base, aspects={"relevance": GRADES}), judged)
-    assert max(map(sum, ways(progress, (0,) * len(totals), totals))) == pytest.approx(
-        best, abs=1e-12
-    )
     assert progress.depth == depth
     for counts in itertools.product(*(range(total + 1) for total in totals)):
-        rank = sum(counts)
-        continuations = list(ways(progress, counts, totals))
-        assert not any(gain for gains in continuations for gain in gains[max(depth - rank, 0) :])
-        rest = progress.bound_of_rest(rank, np.array([counts], dtype=np.int32))[0]
-        wanted = max(map(sum, continuations))
-        if base.startswith("ERR") and rank < 3:  # the bound of a single document is its gain
-            assert rest >= wanted - 1e-12
+        n_ranked = sum(counts)
+        gains_of_continuations = list(ways(progress, counts, totals))
+        for gains in gains_of_continuations:
+            gains_below_depth = gains[max(depth - n_ranked, 0) :]
+            assert not any(gains_below_depth)
+        rest = progress.bound_of_rest(n_ranked, np.array([counts], dtype=np.int32))[0]
+        most = max(sum(gains) for gains in gains_of_continuations)
+        n_left = len(labels) - n_ranked
+        if base.startswith("ERR") and n_left > 1:  # the bound of a single document is its gain
+            assert rest >= most - 1e-12
         else:
-            assert rest == pytest.approx(wanted, abs=1e-12)
+            assert rest == pytest.approx(most, abs=1e-12)
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize(
+    "base",
+    [
+        "nDCG", "nDCG@2", "nDCG(dcg='exp-log2')@3", "P@3", "R@2", "Rprec", "RBP(p=0.6)", "AP", "AP@2",
+        "AP(rel=2)", "RR", "RR@1", "RR@2", "Success@1", "Success@2", "ERR", "ERR@2",
+    ],
+)  # fmt: skip
+def test_gains_rank_by_rank_add_up_to_the_best_value(base: str) -> None:
+    labels = [2, 2, 1, 0]
+    progress, totals = progress_of(base, labels)
+    nothing_ranked = (0,) * len(totals)
+    sums = [sum(gains) for gains in ways(progress, nothing_ranked, totals)]
+    judged = {docno: {"relevance": label} for docno, label in zip("abcd", labels, strict=True)}
+    best = best_by_force(On(base=base, aspects={"relevance": GRADES}), judged)
+    assert max(sums) == pytest.approx(best, abs=1e-12)
 
 
 @pytest.mark.parametrize("base", ["RR", "Success@3", "AP", "Rprec"])
@@ -211,17 +233,22 @@ def test_convex_measures_are_sums_of_levels(base: str) -> None:
     """Σ level(documents up to a rank) · (factor of the rank - factor of the next rank) is the value."""
     progress, totals = progress_of(base, [2, 2, 1, 0])
     assert isinstance(progress, ConvexProgress)
-    types = range(len(totals))
-    for order in set(itertools.permutations(np.repeat(types, totals).tolist())):
-        before = np.array(
-            [[order[:rank].count(kind) for kind in types] for rank in range(5)], dtype=np.int32
+    n_types = len(totals)
+    types_of_documents = np.repeat(range(n_types), totals).tolist()
+    for order in set(itertools.permutations(types_of_documents)):
+        # Row r counts the documents of each type at the first r ranks.
+        counts = np.array(
+            [[order[:rank].count(kind) for kind in range(n_types)] for rank in range(5)],
+            dtype=np.int32,
         )
-        steps = [
-            float(progress.step(rank + 1, before[rank : rank + 1])[0, order[rank]])
-            for rank in range(4)
-        ]
-        levels = progress.level(before[1:]) * -np.diff(progress.factor)
-        assert levels.sum() == pytest.approx(sum(steps), abs=1e-12)
+        value = 0.0
+        for rank in range(1, 5):
+            counts_before = counts[rank - 1 : rank]
+            gain_by_type = progress.step(rank, counts_before)[0]
+            value += float(gain_by_type[order[rank - 1]])
+        levels = progress.level(counts[1:])
+        decreases_of_factor = -np.diff(progress.factor)
+        assert (levels * decreases_of_factor).sum() == pytest.approx(value, abs=1e-12)
 
 
 def test_without_relevant_documents_no_rank_counts() -> None:
@@ -271,24 +298,26 @@ def test_mixed_linear_bases(judged: Judged, data: st.DataObject) -> None:
 @given(judged=pools(), data=st.data())
 @examples(50)
 def test_search_finds_the_best_of_few_documents(judged: Judged, data: st.DataObject) -> None:
-    """Nothing is dropped, so the search is exact, whatever is combined, and how."""
-    base = {
-        name: data.draw(st.sampled_from((*LINEAR, *OTHERS, GAINED))) for name in aspects_of(judged)
-    }
+    """A search of few documents drops no partial ranking, so that it finds the maximum.
+
+    A search that keeps one partial ranking per rank may miss it, but its bound holds.
+    """
+    aspects = aspects_of(judged)
+    bases = {name: data.draw(st.sampled_from((*LINEAR, *OTHERS, GAINED))) for name in aspects}
     family = data.draw(st.sampled_from([CAM, MM, GAM]))
-    empty = data.draw(st.sampled_from(["zero", "drop"]))
     measure = family(
-        base=base,
-        weights=data.draw(weights_of(list(base))),
-        empty=empty,
-        aspects=aspects_of(judged),
+        base=bases,
+        weights=data.draw(weights_of(list(bases))),
+        empty=data.draw(st.sampled_from(["zero", "drop"])),
+        aspects=aspects,
     )
     wanted = best_by_force(measure, judged)
     row = bound_of(judged, measure, "search", rounds=3)
     check_proven(row, wanted)
     assert row["value"] == pytest.approx(wanted, abs=1e-9)
     assert row["gap"] < 1e-6
-    check_proven(bound_of(judged, measure, "search", width=1, rounds=1), wanted)
+    narrow = bound_of(judged, measure, "search", width=1, rounds=1)
+    check_proven(narrow, wanted)
 
 
 @pytest.mark.parametrize(
@@ -345,21 +374,19 @@ def test_measures_that_only_sorting_maximises(measure: ma.Measure) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*labels below:pt_multiaspect.errors.MultiAspectWarning")
-@given(judged=pools(2, 4), share=st.sampled_from([0.01, 0.2, 1]))
+@given(judged=pools(2, 4), weight_of_crp=st.sampled_from([0.01, 0.2, 1]))
 @examples(15)
-def test_crp_beside_a_linear_base_is_assigned(judged: Judged, share: float) -> None:
-    """Sorting by the gains of the linear base alone would ignore CRP."""
-    aspects = aspects_of(judged)
-    base = dict(zip(aspects, ("CRP", "nDCG"), strict=False))
-    row = bound_of(
-        judged,
-        CAM(base=base, weights=dict(zip(aspects, (share, 1), strict=False)), aspects=aspects),
-    )
-    wanted = best_by_force(
-        CAM(base=base, weights=dict(zip(aspects, (share, 1), strict=False)), aspects=aspects),
-        judged,
-    )
-    assert row["value"] == row["bound"] == pytest.approx(wanted, abs=1e-9)
+def test_crp_beside_a_linear_base_is_assigned(judged: Judged, weight_of_crp: float) -> None:
+    """Documents are assigned to ranks by what they add at each; sorting by gain would ignore CRP."""
+    bases, weights = {}, {}
+    settings_of_aspects = [("CRP", weight_of_crp), ("nDCG", 1)]
+    for aspect, (base, weight) in zip(aspects_of(judged), settings_of_aspects, strict=False):
+        bases[aspect] = base
+        weights[aspect] = weight
+    measure = CAM(base=bases, weights=weights, aspects=aspects_of(judged))
+    row = bound_of(judged, measure)
+    assert row["value"] == pytest.approx(best_by_force(measure, judged), abs=1e-9)
+    assert row["bound"] == row["value"]
 
 
 class _Later(ma.LinearMeasure):
@@ -418,15 +445,21 @@ def test_sorting_is_not_best_where_discounts_increase(
 
 @pytest.mark.parametrize("kind", [On, TOMA, CAM], ids=lambda kind: kind.NAME)
 def test_explanations_have_no_best_ranking_where_discounts_increase(kind: ma.Measure) -> None:
-    judged = {"a": {"relevance": 2, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
+    """Sorting is not the best then; the explanation leaves the ideal out and shows the ranks."""
+    # _Later multiplies gains by 1 + rank / 100.
     measure = kind(base=_Later(), aspects={"relevance": 2, "credibility": 1})
-    explained = measure.explain({"q": {"a": 2.0, "b": 1.0}}, {"q": judged}, "q")
+    qrels = {
+        "q": {"a": {"relevance": 2, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
+    }
+    explained = measure.explain({"q": {"a": 2.0, "b": 1.0}}, qrels, "q")
     assert explained.ideal is None
     assert "rank" in str(explained)
 
 
 def test_discounts_that_increase_beyond_the_cutoff_make_no_difference() -> None:
-    class Cut(_Later):
+    class SumOfTwo(_Later):
+        """Sum the gains at ranks 1 and 2; the discount increases below rank 2, which is not read."""
+
         RANGE = (0.0, np.inf)
 
         def linear(self, target):
@@ -435,9 +468,12 @@ def test_discounts_that_increase_beyond_the_cutoff_make_no_difference() -> None:
             )
 
     judged = {
-        docno: {"relevance": label} for docno, label in zip(DOCNOS, (0, 1, 2, 1), strict=False)
+        "a": {"relevance": 0},
+        "b": {"relevance": 1},
+        "c": {"relevance": 2},
+        "d": {"relevance": 1},
     }
-    assert bound_of(judged, On(base=Cut()))["value"] == 3
+    assert bound_of(judged, On(base=SumOfTwo()))["value"] == 2 + 1  # c, then b or d
 
 
 def test_documents_are_sorted_by_the_gain_of_the_sum() -> None:
@@ -452,19 +488,27 @@ def test_documents_are_sorted_by_the_gain_of_the_sum() -> None:
 
 @pytest.mark.parametrize("cutoff", [None, 1, 3, 5])
 def test_unjudged_documents_that_gain(cutoff: int | None) -> None:
-    """A run with unjudged documents below the judged ones exceeded the bound."""
+    """Where the lowest grade has a probability, unjudged documents below the judged ones add to a value.
+
+    The bound includes any number of them; `value` is that of the judged documents alone.
+    """
     scale = Aspect(2, probabilities=[0.1, 0.5, 1])
     measure = ma.uRBPgr(p=0.9, aspects={"relevance": scale, "understandability": scale})
-    measure = measure if cutoff is None else measure @ cutoff
+    if cutoff is not None:
+        measure = measure @ cutoff
     judged = {
-        "a": {"relevance": 0, "understandability": 0},
-        "b": {"relevance": 2, "understandability": 0},
+        "lowest": {"relevance": 0, "understandability": 0},
+        "better": {"relevance": 2, "understandability": 0},
     }
     row = bound_of(judged, measure)
-    run = {"q": {"b": 3.0, "a": 2.0, **{f"new {n}": -float(n) for n in range(1000)}}}
+    unjudged = {f"new {n}": -float(n) for n in range(1000)}
+    run = {"q": {"better": 3.0, "lowest": 2.0, **unjudged}}
     assert measure.calc_aggregate({"q": judged}, run) == pytest.approx(row["bound"], abs=1e-12)
     assert row["gap"] == pytest.approx(row["bound"] - row["value"])
-    assert (row["gap"] > 1e-4) == (cutoff != 1)
+    if cutoff == 1:  # reads the first judged document only
+        assert row["gap"] <= 1e-4
+    else:
+        assert row["gap"] > 1e-4
 
 
 @pytest.mark.every(2)
@@ -490,18 +534,21 @@ def test_each_topic_has_its_own_bound(measure: ma.Measure) -> None:
 @given(judged=pools(), data=st.data())
 @examples(30)
 def test_never_below_the_strategies_of_the_paper(judged: Judged, data: st.DataObject) -> None:
+    """The paper sorts documents by aspect after aspect ("recursive"), or by a figure of their labels."""
     base = data.draw(st.sampled_from(LINEAR + OTHERS))
-    measure = data.draw(st.sampled_from([CAM, MM, GAM]))(base=base, aspects=aspects_of(judged))
+    family = data.draw(st.sampled_from([CAM, MM, GAM]))
+    measure = family(base=base, aspects=aspects_of(judged))
     best = bound_of(judged, measure)
-    values = ideal_values({"q": judged}, measure)
-    n_aspects = len(aspects_of(judged))
-    assert len(values) == len(list(itertools.permutations(range(n_aspects)))) + 3
-    assert best["value"] >= values["value"].max() - 1e-12
-    recursive = values[~values["strategy"].isin(["sum", "squares", "max"])]
-    assert bound_of(judged, measure, "recursive")["value"] == recursive["value"].max()
-    for name in ("sum", "squares", "max"):
-        row = bound_of(judged, measure, name)
-        assert [row["value"]] == values.loc[values["strategy"] == name, "value"].tolist()
+    values = ideal_values({"q": judged}, measure).set_index("strategy")["value"]
+    by_figure = ["sum", "squares", "max"]
+    n_recursive = math.factorial(len(aspects_of(judged)))  # one per order of the aspects
+    assert len(values) == n_recursive + len(by_figure)
+    assert best["value"] >= values.max() - 1e-12
+    highest_recursive = values.drop(by_figure).max()
+    assert bound_of(judged, measure, "recursive")["value"] == highest_recursive
+    for strategy in by_figure:
+        row = bound_of(judged, measure, strategy)
+        assert row["value"] == values[strategy]
         assert row["bound"] >= best["value"] - 1e-9
 
 
@@ -549,16 +596,15 @@ def test_the_bold_values_of_table_3(measure: ma.Measure, best: float) -> None:
 
 
 def test_the_strategies_of_the_paper_on_its_example() -> None:
+    """Relevance and correctness are d1 (5, 10), d2 (15, 5), d3 (15, 0): Table 3 of the paper."""
     table = ideal_values(QRELS_3, CAM(base="nDCG", aspects=ASPECTS_3))
     values = {row["strategy"]: round(row["value"], 4) for row in table.to_dict("records")}
-    # By Table 3: d2 d3 d1; d1 d2 d3; the sums 15, 20, 15 and the greatest 10, 15, 15 tie, and so
-    # on.
     assert values == {
-        "relevance > correctness": 0.8801,
-        "correctness > relevance": 0.9073,
-        "sum": 0.8801,
-        "squares": 0.8801,
-        "max": 0.8801,
+        "relevance > correctness": 0.8801,  # d2 d3 d1
+        "correctness > relevance": 0.9073,  # d1 d2 d3
+        "sum": 0.8801,  # d2 by 20; d3 and d1, which tie by 15
+        "squares": 0.8801,  # d2 by 250, d3 by 225, d1 by 125
+        "max": 0.8801,  # d2 and d3, which tie by 15, d1 by 10
     }
 
 
@@ -653,46 +699,58 @@ def test_bounds_hold_on_large_pools_and_wider_searches_leave_less(
 
 
 @pytest.mark.slow
-def test_nothing_depends_on_the_order_of_rows_or_the_hash_seed() -> None:
+@pytest.mark.parametrize(
+    "measure",
+    [
+        CAM(base="AP", aspects=dict.fromkeys(NAMES, GRADES)),
+        MM(base="nDCG", aspects=dict.fromkeys(NAMES, GRADES)),
+        CAM(
+            base={"relevance": "nDCG@5", "credibility": "AP", "understandability": "AP"},
+            aspects=dict.fromkeys(NAMES, GRADES),
+        ),
+    ],
+    ids=["CAM of AP", "MM of nDCG", "CAM of nDCG@5 and AP"],
+)
+def test_bounds_do_not_depend_on_the_order_of_rows(measure: ma.Measure) -> None:
     qrels = large(40)
-    measures = [
-        CAM(base="AP"),
-        MM(base="nDCG"),
-        CAM(base={**dict.fromkeys(NAMES, "AP"), "relevance": "nDCG@5"}),
-    ]
-    for measure in (
-        measure_class(aspects=dict.fromkeys(NAMES, GRADES)) for measure_class in measures
-    ):
-        table = upper_bound(qrels, measure, width=3, rounds=3)
-        shuffled = upper_bound(qrels.sample(frac=1, random_state=1), measure, width=3, rounds=3)
-        pd.testing.assert_frame_equal(table, shuffled, rtol=0, atol=1e-12)
+    table = upper_bound(qrels, measure, width=3, rounds=3)
+    shuffled = upper_bound(qrels.sample(frac=1, random_state=1), measure, width=3, rounds=3)
+    pd.testing.assert_frame_equal(table, shuffled, rtol=0, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_bounds_do_not_depend_on_the_hash_seed() -> None:
+    """Two processes whose sets have other orders print the same."""
     script = (
         "import pt_multiaspect as ma, test_bounds as t\n"
         "m = ma.CAM(base='AP', aspects=dict.fromkeys(t.NAMES, t.GRADES))\n"
         "print(ma.analysis.upper_bound(t.large(40), m, width=3).to_json(double_precision=15))"
     )
-    outputs = {
+    outputs = [
         subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path(__file__).parent,
             env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("0", "1")
-    }  # fmt: skip
-    assert len(outputs) == 1
+    ]  # fmt: skip
+    assert outputs[0] == outputs[1]
 
 
 # -- shares of topics ---------------------------------------------------------------------------
 
 
 def test_attainable_counts_topics() -> None:
+    """Attainable is the fraction of topics with a ranking of value 1."""
     aspects = {"relevance": 1, "credibility": 1}
-    both, either, neither = (1, 1), [(1, 0), (0, 1)], (0, 0)
-    labels = {"q1": [both], "q2": either, "q3": [neither], "q4": [both, *either]}
+    both = {"relevance": 1, "credibility": 1}
+    relevant = {"relevance": 1, "credibility": 0}
+    credible = {"relevance": 0, "credibility": 1}
+    neither = {"relevance": 0, "credibility": 0}
     qrels = {
-        qid: {
-            f"d{index}": dict(zip(aspects, pair, strict=True)) for index, pair in enumerate(pairs)
-        }
-        for qid, pairs in labels.items()
+        "q1": {"d0": both},
+        "q2": {"d0": relevant, "d1": credible},
+        "q3": {"d0": neither},
+        "q4": {"d0": both, "d1": relevant, "d2": credible},
     }
     measures = [
         CAM(base="AP", aspects=aspects),
@@ -701,14 +759,22 @@ def test_attainable_counts_topics() -> None:
         "AP",
     ]
     table = attainable(qrels, measures).set_index("measure")
-    # On q3 nothing can score; on q4 AP cannot have all, but RR can.
-    assert table["attainable"].tolist() == [0.25, 0.5, 0.75, 0.75]
-    assert table["unattainable"].tolist() == [0.75, 0.5, 0.25, 0.25]
+    expected = [
+        1 / 4,  # q1: below the first rank, one of the aspects has a document too late
+        2 / 4,  # q1, q4: the first document has both
+        3 / 4,  # all but q3, where nothing can score
+        3 / 4,  # of relevance: all but q3
+    ]
+    assert table["attainable"].tolist() == expected
+    assert table["unattainable"].tolist() == [1 - fraction for fraction in expected]
     assert (table["undecided"] == 0).all()
     assert table["n_queries"].tolist() == [4] * 4
-    assert (table["minimum"] == 0).all()
+    assert (table["minimum"] == 0).all()  # on q3
     assert table.index[-1] == "AP"
-    assert len(attainable(qrels, CAM(aspects=aspects))) == 1
+
+
+def test_attainable_of_a_single_measure_is_one_row() -> None:
+    assert len(attainable(QRELS_3, CAM(aspects=ASPECTS_3))) == 1
 
 
 def test_attainable_says_what_the_search_leaves_open(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -761,6 +827,15 @@ def test_bad_input(call: object, message: str) -> None:
     assert message in str(error.value)
 
 
+UNLIKE_DOCUMENTS = {
+    "q": {
+        "a": {"relevance": 1, "credibility": 0},
+        "b": {"relevance": 0, "credibility": 1},
+        "c": {"relevance": 1},
+    }
+}
+
+
 @pytest.mark.parametrize(
     "measure",
     [
@@ -773,20 +848,15 @@ def test_bad_input(call: object, message: str) -> None:
     ],
     ids=str,
 )
-def test_the_error_states_a_condition_and_excludes_no_measure_with_a_bound(
-    measure: ma.Measure,
-) -> None:
-    judged = {
-        "q": {
-            "a": {"relevance": 1, "credibility": 0},
-            "b": {"relevance": 0, "credibility": 1},
-            "c": {"relevance": 1},
-        }
-    }
-    table = upper_bound(judged, measure)
+def test_measures_with_a_bound_that_are_no_sums_over_ranks_of_gains(measure: ma.Measure) -> None:
+    table = upper_bound(UNLIKE_DOCUMENTS, measure)
     assert np.isfinite(table[["value", "bound"]].to_numpy()).all()
+
+
+def test_the_error_of_a_measure_without_a_bound_states_conditions() -> None:
+    """No list of measures, which would leave some out."""
     with pytest.raises(MultiAspectError) as error:
-        upper_bound(judged, NLRE(aspects=TWO))
+        upper_bound(UNLIKE_DOCUMENTS, NLRE(aspects=TWO))
     assert "bases are computed rank by rank, such as" in str(error.value)
     assert "sums over ranks, such as" in str(error.value)
 
@@ -834,14 +904,15 @@ def graded(n_documents: int, n_queries: int = 1) -> pd.DataFrame:
 def test_equal_documents_and_ranks_below_the_cutoffs_do_not_matter(
     base: dict[str, str], normalized: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The bound of the documents and ranks that are required is the bound of all of them."""
     measure = CAM(base=base, aspects=TWO, normalized=normalized)
     qrels = graded(60, n_queries=4)
     reduced = upper_bound(qrels, measure)
-    monkeypatch.setattr(
-        best_ranking,
-        "_required_documents",
-        lambda linear, gains, index, documents, ranks: (documents, ranks),
-    )
+
+    def keep_all(linear, gains, index, documents, ranks):
+        return documents, ranks
+
+    monkeypatch.setattr(best_ranking, "_required_documents", keep_all)
     whole = upper_bound(qrels, measure)
     assert reduced["value"].tolist() == pytest.approx(whole["value"].tolist(), rel=1e-13)
     assert reduced["bound"].tolist() == pytest.approx(whole["bound"].tolist(), rel=1e-13)
@@ -849,11 +920,12 @@ def test_equal_documents_and_ranks_below_the_cutoffs_do_not_matter(
 
 @pytest.mark.slow
 def test_many_judged_documents() -> None:
-    """A matrix of all documents and ranks would take 20 GB."""
+    """A matrix of all 50 000 documents and ranks would take 20 GB."""
     qrels = graded(50_000)
     table = upper_bound(qrels, CAM(base=CUTOFFS, aspects=TWO))
-    best = qrels[(qrels["relevance"] == 2) & (qrels["credibility"] == 3)]
-    assert len(best) > 20
+    # As many documents as nDCG@20 reads have the highest grades on both aspects.
+    n_best = ((qrels["relevance"] == 2) & (qrels["credibility"] == 3)).sum()
+    assert n_best > 20
     assert table["value"].tolist() == [1.0]
     assert table["gap"].tolist() == [0.0]
 
@@ -881,10 +953,14 @@ def test_classes_above_the_highest_one_are_named() -> None:
 
 @pytest.mark.parametrize("size", [2, 10, 2**12, 2**16])
 def test_keys_of_rows_tell_them_apart(size: int) -> None:
-    """Up to the number of rows that 62 bits tell apart, and beyond."""
+    """Rows of five numbers below `size` have equal keys if they are equal, also if 62 bits are too few."""
     rng = np.random.default_rng(size)
-    rows = rng.integers(size, size=(60, 5))[rng.integers(60, size=200)]
-    rows[0], rows[1] = size - 1, 0
+    different_rows = rng.integers(size, size=(60, 5))
+    rows = different_rows[rng.integers(60, size=200)]  # most of them several times
+    rows[0] = size - 1  # the highest and the lowest possible row
+    rows[1] = 0
     keys = row_keys(rows, [size] * 5)
     assert keys.dtype == np.int64
-    assert ((keys[:, None] == keys) == (rows[:, None] == rows).all(axis=2)).all()
+    for position in range(len(rows)):
+        are_equal_rows = (rows == rows[position]).all(axis=1)
+        assert ((keys == keys[position]) == are_equal_rows).all()

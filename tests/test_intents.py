@@ -47,11 +47,14 @@ def ranking(*docnos: str, qid: str = "q") -> dict[str, dict[str, float]]:
 
 
 NAN = float("nan")
+#: Repair has no label in topic r; no document of s is judged.
 UNEVEN = {
     "q": {"d1": {"buy": 3, "repair": 0}, "d3": {"buy": 0, "repair": 2}},
     "r": {"d1": {"buy": 3, "repair": NAN}},
     "s": {"d1": {"buy": NAN, "repair": NAN}},
 }
+UNEVEN_RUN = {"q": {"d1": 2.0, "d3": 1.0}, "r": {"d1": 1.0}, "s": {"d1": 1.0}}
+#: The grades of buy and repair.
 QRELS = topic_qrels(d1=(3, 0), d2=(1, 1), d3=(0, 2), d4=(0, 0))
 
 
@@ -90,23 +93,22 @@ def read_case(
     return measures, qrels, run
 
 
-def as_printed(case: dict[str, Any]) -> float:
-    """ERR-IA of the rounded lines of NTCIREVAL, one per intent."""
-    run, scale = (
-        {docno: -rank for rank, docno in enumerate(case["run"])},
-        {"i": ref.ref_aspect(range(4))},
-    )
+def err_ia_as_printed(case: dict[str, Any]) -> float:
+    """Return ERR-IA as the sum of the values of intents that NTCIREVAL prints with four decimals."""
+    run = {docno: -rank for rank, docno in enumerate(case["run"])}
+    scale = {"i": ref.ref_aspect(range(4))}
     total = 0.0
-    for share, grades in zip(case["probabilities"], case["grades"], strict=True):
+    for probability, grades in zip(case["probabilities"], case["grades"], strict=True):
         labels = {docno: {"i": grade} for docno, grade in grades.items()}
-        total += share * round(ref.graded_err_ia(run, labels, scale, cutoff=case["k"]), 4)
+        value = ref.graded_err_ia(run, labels, scale, cutoff=case["k"])
+        total += probability * round(value, 4)
     return round(total, 4)
 
 
 @pytest.mark.every(8)
 @pytest.mark.parametrize("number", range(60))
 def test_golden_figures_through_evaluate_and_ir_measures(number: int) -> None:
-    """Four decimals. ERR-IA is a sum of rounded lines, so up to 1e-4 off; summed in this way it is equal."""
+    """The figures of NTCIREVAL, which have four decimals."""
     case = cases()[number]
     measures, qrels, run = read_case(case, number)
     table = ma.evaluate({"run": run}, qrels, measures, progress=False).set_index("measure")["value"]
@@ -115,22 +117,30 @@ def test_golden_figures_through_evaluate_and_ir_measures(number: int) -> None:
         assert table[name] == pytest.approx(case[name], abs=1e-4), name
         assert table[name] == means[measure]
     assert table["I_rec"] == pytest.approx(case["I_rec"], abs=5e-5)
-    assert as_printed(case) == case["ERR_IA"]
+    # ERR-IA of the file is a sum of rounded values, and is equal if they are rounded here too.
+    assert err_ia_as_printed(case) == case["ERR_IA"]
 
 
 def test_no_golden_case_is_left_out() -> None:
     assert len(cases()) == 60
 
 
-@pytest.mark.parametrize("as_string", [False, True], ids=["object", "string"])
-def test_golden_figures_through_an_experiment(as_string: bool) -> None:
+@pytest.mark.parametrize(
+    ("as_string", "numbers"),
+    [(False, range(0, 60, 10)), (True, range(0, 60, 12))],
+    ids=["object", "string"],
+)
+def test_golden_figures_through_an_experiment(as_string: bool, numbers: range) -> None:
     columns = {"query_id": "qid", "doc_id": "docno"}
-    for number, case in list(enumerate(cases()))[:: 12 if as_string else 10]:
+    for number in numbers:
+        case = cases()[number]
         measures, qrels, run = read_case(case, number)
-        asked = [str(measure) if as_string else measure for measure in measures.values()]
+        metrics = list(measures.values())
+        if as_string:
+            metrics = [str(measure) for measure in metrics]
         topics = pd.DataFrame({"qid": [f"t{number:02d}"], "query": ["?"]})
         table = pt.Experiment(
-            [run.rename(columns=columns)], topics, qrels.rename(columns=columns), asked
+            [run.rename(columns=columns)], topics, qrels.rename(columns=columns), metrics
         )
         for name, measure in measures.items():
             assert table[str(measure)].item() == pytest.approx(case[name], abs=1e-4)
@@ -140,25 +150,51 @@ def test_golden_figures_through_an_experiment(as_string: bool) -> None:
 # -------------------------------------------------------------------------
 
 
-def test_by_hand() -> None:
-    run = ranking("d4", "d1", "d3")
-    log = 1 / np.log2([2, 3, 4])
-    assert (IRec(aspects=TWO) @ 2).calc_aggregate(QRELS, run) == 0.5
-    assert IRec(aspects=TWO).calc_aggregate(QRELS, run) == 1
-    wanted = (log @ [0, 1.5, 1]) / (log @ [1.5, 1, 1])
-    assert DnDCG(aspects=TWO).calc_aggregate(QRELS, run) == pytest.approx(wanted, abs=1e-12)
-    weighted = {"buy": 3, "repair": 1}
-    wanted = (log @ [0, 2.25, 0.5]) / (log @ [2.25, 1, 0.5])
-    assert DnDCG(aspects=TWO, weights=weighted).calc_aggregate(QRELS, run) == pytest.approx(
-        wanted, abs=1e-12
-    )
-    assert (DSharpnDCG(aspects=TWO, gamma=0.2) @ 2).calc_aggregate(QRELS, run) == pytest.approx(
-        0.2 * 0.5 + 0.8 * (log @ [0, 1.5, 0]) / (log @ [1.5, 1, 0]), abs=1e-12
-    )
-    wanted = 0.75 * 0.75 / 2 + 0.25 * 0.5 / 3
-    assert GRADED(aspects=TWO, weights=weighted).calc_aggregate(QRELS, run) == pytest.approx(
-        wanted, abs=1e-12
-    )
+RUN = ranking("d4", "d1", "d3")
+DISCOUNT = 1 / np.log2([2, 3, 4])  # of ranks 1 to 3
+UNEQUAL = {"buy": 3, "repair": 1}  # the probabilities 0.75 and 0.25
+
+
+def test_intent_recall_by_hand() -> None:
+    """d1 (3, 0) at rank 2 covers the first intent, d3 (0, 2) at rank 3 the other."""
+    assert (IRec(aspects=TWO) @ 2).calc_aggregate(QRELS, RUN) == 1 / 2
+    assert IRec(aspects=TWO).calc_aggregate(QRELS, RUN) == 2 / 2
+
+
+def test_d_ndcg_by_hand() -> None:
+    """The global gain of a document is the sum of its grades times the probabilities of the intents."""
+    # d1 (3, 0) has 3 / 2, d2 (1, 1) has 1, d3 (0, 2) has 1, d4 has 0. The ideal is d1 d2 d3.
+    dcg = DISCOUNT @ [0, 1.5, 1]
+    ideal_dcg = DISCOUNT @ [1.5, 1, 1]
+    value = DnDCG(aspects=TWO).calc_aggregate(QRELS, RUN)
+    assert value == pytest.approx(dcg / ideal_dcg, abs=1e-12)
+
+
+def test_d_ndcg_of_unequal_intents_by_hand() -> None:
+    # d1 (3, 0) has 3 · 0.75, d2 (1, 1) has 1, d3 (0, 2) has 2 · 0.25, d4 has 0.
+    dcg = DISCOUNT @ [0, 2.25, 0.5]
+    ideal_dcg = DISCOUNT @ [2.25, 1, 0.5]
+    value = DnDCG(aspects=TWO, weights=UNEQUAL).calc_aggregate(QRELS, RUN)
+    assert value == pytest.approx(dcg / ideal_dcg, abs=1e-12)
+
+
+def test_d_sharp_ndcg_by_hand() -> None:
+    """It is gamma · I-rec + (1 - gamma) · D-nDCG."""
+    dcg_at_2 = DISCOUNT @ [0, 1.5, 0]
+    ideal_dcg_at_2 = DISCOUNT @ [1.5, 1, 0]
+    intent_recall_at_2 = 1 / 2
+    value = (DSharpnDCG(aspects=TWO, gamma=0.2) @ 2).calc_aggregate(QRELS, RUN)
+    expected = 0.2 * intent_recall_at_2 + 0.8 * dcg_at_2 / ideal_dcg_at_2
+    assert value == pytest.approx(expected, abs=1e-12)
+
+
+def test_graded_err_ia_by_hand() -> None:
+    """A user of one intent stops at a document with the probability grade / 4, and gains 1 / rank."""
+    # d1 (3, 0) is at rank 2, d3 (0, 2) at rank 3.
+    err_of_buy = 3 / 4 / 2
+    err_of_repair = 2 / 4 / 3
+    value = GRADED(aspects=TWO, weights=UNEQUAL).calc_aggregate(QRELS, RUN)
+    assert value == pytest.approx(0.75 * err_of_buy + 0.25 * err_of_repair, abs=1e-12)
 
 
 @given(
@@ -175,69 +211,83 @@ def test_against_the_reference(
     gamma: float,
     data: st.DataObject,
 ) -> None:
-    collection, aspects, theirs = drawn
-    given_weights = data.draw(weights(list(aspects)))
-    settings = {"aspects": Aspects(aspects), "weights": given_weights, "cutoff": cutoff}
+    collection, aspects, reference_aspects = drawn
+    drawn_weights = data.draw(weights(list(aspects)))
+
+    def intent_recall(run: ref.Run, judgments: ref.Judgments) -> float:
+        return ref.intent_recall(run, judgments, reference_aspects, drawn_weights, cutoff)
+
+    def d_ndcg(run: ref.Run, judgments: ref.Judgments) -> float:
+        return ref.d_ndcg(run, judgments, reference_aspects, drawn_weights, cutoff)
+
+    def graded_err_ia(run: ref.Run, judgments: ref.Judgments) -> float:
+        return ref.graded_err_ia(run, judgments, reference_aspects, drawn_weights, cutoff)
 
     def d_sharp_ndcg(run: ref.Run, judgments: ref.Judgments) -> float:
-        recall = ref.intent_recall(run, judgments, theirs, given_weights, cutoff)
-        return gamma * recall + (1 - gamma) * ref.d_ndcg(
-            run, judgments, theirs, given_weights, cutoff
-        )
+        return gamma * intent_recall(run, judgments) + (1 - gamma) * d_ndcg(run, judgments)
 
-    values = {IRec: ref.intent_recall, DnDCG: ref.d_ndcg, GRADED: ref.graded_err_ia}
-    cases: dict[ma.Measure, Any] = {
-        measure(**settings): lambda run, judgments, function=function: function(
-            run, judgments, theirs, given_weights, cutoff
-        )
-        for measure, function in values.items()
+    settings = {"aspects": Aspects(aspects), "weights": drawn_weights, "cutoff": cutoff}
+    reference_by_measure = {
+        IRec(**settings): intent_recall,
+        DnDCG(**settings): d_ndcg,
+        GRADED(**settings): graded_err_ia,
+        DSharpnDCG(gamma=gamma, **settings): d_sharp_ndcg,
     }
-    compare({**cases, DSharpnDCG(gamma=gamma, **settings): d_sharp_ndcg}, collection)
+    compare(reference_by_measure, collection)
 
 
 @given(scaled_collections(max_aspects=1), st.sampled_from([None, 1, 3]))
 @examples(25)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_with_one_intent_they_are_success_and_ndcg(drawn: Any, cutoff: int | None) -> None:
+    """D-nDCG of one intent is nDCG, and intent recall is Success."""
     collection, aspects, _ = drawn
-    scales = Aspects(aspects)
-    alike = {
-        DnDCG(aspects=scales, cutoff=cutoff): ma.On(base="nDCG", aspects=scales, cutoff=cutoff),
-        IRec(aspects=scales, cutoff=cutoff): ma.On(
-            base="Success", aspects=scales, cutoff=cutoff or 1000
-        ),
-    }
-    values = evaluate([*alike, *alike.values()], collection.qrels, collection.run)
+    settings = {"aspects": Aspects(aspects), "cutoff": cutoff}
+    d_ndcg, ndcg = DnDCG(**settings), ma.On(base="nDCG", **settings)
+    recall = IRec(**settings)
+    depth = 1000 if cutoff is None else cutoff  # Success has no form without a cutoff
+    success = ma.On(base="Success", aspects=Aspects(aspects), cutoff=depth)
+    values = evaluate([d_ndcg, ndcg, recall, success], collection.qrels, collection.run)
     for qid in collection.labels:
-        for first, second in alike.items():
-            assert values[first, qid] == pytest.approx(values[second, qid], abs=1e-12)
+        assert values[d_ndcg, qid] == pytest.approx(values[ndcg, qid], abs=1e-12)
+        assert values[recall, qid] == pytest.approx(values[success, qid], abs=1e-12)
 
 
 # -- exactness
 # -------------------------------------------------------------------------------------------------
 
 
-def test_equal_global_gains_are_equal_and_perfect_rankings_score_1() -> None:
-    """As floats, .1 · 3 is more than .3 · 1, and 7 · .1 is less than .7: the order of d1 and d2 would matter."""
+def test_equal_global_gains_are_equal() -> None:
+    """Weights 0.1 and 0.3 give the grades 3 and 1 equal gains, although 0.1 · 3 > 0.3 · 1 as floats."""
     qrels = topic_qrels(d1=(3, 0), d2=(0, 1), d3=(1, 0))
+    # The weights are divided by their sum, 0.4, to 0.25 and 0.75.
     measure = DnDCG(aspects=TWO, weights={"buy": 0.1, "repair": 0.3})
     assert measure.calc_aggregate(qrels, ranking("d1", "d2", "d3")) == 1
     assert measure.calc_aggregate(qrels, ranking("d2", "d1", "d3")) == 1
     explanation = measure.explain(ranking("d1", "d2", "d3"), qrels, "q")
-    assert explanation.ranks["gain"].tolist() == [0.75, 0.75, 0.25]
-    many = {f"i{n}": 1 for n in range(10)}
-    single = {"q": {"d": dict.fromkeys(many, 1)}}
-    for gamma in (0, 0.1, 0.3, 0.7, 1):
-        assert DSharpnDCG(aspects=many, gamma=gamma).calc_aggregate(single, ranking("d")) == 1
-    some = {"q": {"d": {name: int(name < "i3") for name in many}}}
-    assert IRec(aspects=many).calc_aggregate(some, ranking("d")) == 0.3
+    assert explanation.ranks["gain"].tolist() == [3 * 0.25, 1 * 0.75, 1 * 0.25]
+
+
+@pytest.mark.parametrize("gamma", [0, 0.1, 0.3, 0.7, 1])
+def test_perfect_rankings_score_exactly_1(gamma: float) -> None:
+    """Ten intents of probability 0.1, whose sum as floats is less than 1."""
+    ten = {f"i{n}": 1 for n in range(10)}
+    qrels = {"q": {"d": dict.fromkeys(ten, 1)}}
+    assert DSharpnDCG(aspects=ten, gamma=gamma).calc_aggregate(qrels, ranking("d")) == 1
+
+
+def test_recall_of_three_intents_of_ten_is_exact() -> None:
+    ten = {f"i{n}": 1 for n in range(10)}
+    labels = dict.fromkeys(ten, 0) | {"i0": 1, "i1": 1, "i2": 1}
+    assert IRec(aspects=ten).calc_aggregate({"q": {"d": labels}}, ranking("d")) == 0.3
 
 
 def test_long_decimals_are_exact_as_well() -> None:
-    """Denominators beyond 2^53: integers of any length."""
-    third, rest = 0.1234567890123456, 0.8765432109876544
+    """Gains of such weights are equal exactly if the grades are, as fractions of large integers."""
+    weights = {"buy": 0.1234567890123456, "repair": 0.8765432109876544}  # the sum is 1
     qrels = topic_qrels(d1=(3, 0), d2=(0, 3), d3=(3, 0))
-    measure = DnDCG(aspects=TWO, weights={"buy": third, "repair": rest})
+    measure = DnDCG(aspects=TWO, weights=weights)
+    # d2 has the largest gain; d1 and d3 tie, so that both orders are ideal.
     assert measure.calc_aggregate(qrels, ranking("d2", "d3", "d1")) == 1
     assert measure.calc_aggregate(qrels, ranking("d2", "d1", "d3")) == 1
 
@@ -262,17 +312,24 @@ def test_only_ratios_of_weights_count(measure: ma.Measure) -> None:
 
 def test_intents_without_relevant_documents() -> None:
     """I-rec counts all declared intents; StRecall only those with documents; ERR-IA is 0 there."""
-    qrels = topic_qrels(d1=(3, 0, 0), d2=(0, 1, 0))
-    three, run = {"buy": 3, "repair": 3, "sell": 3}, ranking("d1", "d2")
-    assert IRec(aspects=three).calc_aggregate(qrels, run) == pytest.approx(2 / 3, abs=1e-15)
-    assert Subtopics(base="StRecall", aspects=three).calc_aggregate(qrels, run) == 1
-    assert GRADED(aspects=three).calc_aggregate(qrels, run) == pytest.approx(
-        (3 / 4 + 1 / 4 / 2) / 3
+    qrels = topic_qrels(d1=(3, 0, 0), d2=(0, 1, 0))  # none has the third intent
+    aspects = {"buy": 3, "repair": 3, "sell": 3}
+    run = ranking("d1", "d2")
+    assert IRec(aspects=aspects).calc_aggregate(qrels, run) == pytest.approx(2 / 3, abs=1e-15)
+    assert Subtopics(base="StRecall", aspects=aspects).calc_aggregate(qrels, run) == 1
+    err_of_buy = 3 / 4 / 1  # grade 3 of 3 at rank 1
+    err_of_repair = 1 / 4 / 2  # grade 1 of 3 at rank 2
+    err_of_sell = 0
+    assert GRADED(aspects=aspects).calc_aggregate(qrels, run) == pytest.approx(
+        (err_of_buy + err_of_repair + err_of_sell) / 3
     )
-    assert DnDCG(aspects=three).calc_aggregate(qrels, run) == 1
-    nothing = topic_qrels(d1=(0, 0))
-    for measure in ALL:
-        assert measure(aspects=TWO).calc_aggregate(nothing, ranking("d1")) == 0
+    assert DnDCG(aspects=aspects).calc_aggregate(qrels, run) == 1
+
+
+@pytest.mark.parametrize("measure", ALL, ids=str)
+def test_topics_without_relevant_documents_have_value_0(measure: ma.Measure) -> None:
+    qrels = topic_qrels(d1=(0, 0))
+    assert measure(aspects=TWO).calc_aggregate(qrels, ranking("d1")) == 0
 
 
 def test_an_intent_of_probability_0_is_none() -> None:
@@ -342,16 +399,18 @@ def test_fractional_gains_and_turned_scales() -> None:
 
 @pytest.mark.parametrize("measure", [IRec, DSharpnDCG, GRADED], ids=str)
 def test_topics_without_an_intent_are_told(measure: ma.Measure) -> None:
-    """Subtopics are numbered by topic: the second topic has one, and its columns two."""
-    run = {"q": ranking("d1", "d3")["q"], "r": {"d1": 1.0}, "s": {"d1": 1.0}}
+    """Where intents are numbered by topic, a topic with one intent counts as one of two, half covered."""
+    # In UNEVEN, topic r has no label of repair; s has none at all, which another warning tells.
     with pytest.warns(MultiAspectWarning, match=r"repair in 1 topic: .*aspects"):
-        measure(aspects=TWO).calc_aggregate(UNEVEN, run)
+        measure(aspects=TWO).calc_aggregate(UNEVEN, UNEVEN_RUN)
 
 
 def test_nothing_is_told_where_an_intent_makes_no_difference() -> None:
-    run = {"q": ranking("d1", "d3")["q"], "r": {"d1": 1.0}, "s": {"d1": 1.0}}
-    assert DnDCG(aspects=TWO).calc_aggregate(UNEVEN, run) == pytest.approx(2 / 3, abs=0.01)
-    assert IRec(aspects=TWO, weights={"buy": 1, "repair": 0}).calc_aggregate(UNEVEN, run) == 2 / 3
+    """D-nDCG is the same with an intent that no document has, and so are weights of 0."""
+    # In UNEVEN_RUN, topics q and r are ranked perfectly (1 each), and s has no relevant document.
+    assert DnDCG(aspects=TWO).calc_aggregate(UNEVEN, UNEVEN_RUN) == pytest.approx(2 / 3, abs=0.01)
+    only_buy = IRec(aspects=TWO, weights={"buy": 1, "repair": 0})
+    assert only_buy.calc_aggregate(UNEVEN, UNEVEN_RUN) == 2 / 3
 
 
 def test_missing_topics_and_empty_rankings_score_0() -> None:
@@ -367,13 +426,17 @@ def test_missing_topics_and_empty_rankings_score_0() -> None:
 
 
 def test_upper_bounds() -> None:
-    """Of D♯-nDCG by search; no ranking of two documents that share no intent is ideal at rank 1 for both."""
-    bound = upper_bound(QRELS, DSharpnDCG(aspects=TWO) @ 1).iloc[0]
-    assert bound["value"] == bound["bound"] == pytest.approx(0.5 * 1 + 0.5 * 1 / 1.5)
+    """The grades of buy and repair are d1 (3, 0), d2 (1, 1), d3 (0, 2), d4 (0, 0)."""
     assert upper_bound(QRELS, DnDCG(aspects=TWO))["value"].item() == 1
-    assert upper_bound(QRELS, IRec(aspects=TWO) @ 1)["value"].item() == 1
-    best = upper_bound(QRELS, GRADED(aspects=TWO)).iloc[0]
-    assert best["value"] == best["bound"] < 1
+    assert upper_bound(QRELS, IRec(aspects=TWO) @ 1)["value"].item() == 1  # d2 has both intents
+    # d2 has both intents, but its gain is 1, and that of d1 is 3 / 2.
+    intent_recall, d_ndcg = 2 / 2, 1 / 1.5
+    sharp = upper_bound(QRELS, DSharpnDCG(aspects=TWO) @ 1).iloc[0]
+    assert sharp["value"] == pytest.approx(0.5 * intent_recall + 0.5 * d_ndcg)
+    assert sharp["bound"] == sharp["value"]
+    # No document has the highest grade of both intents.
+    err_ia = upper_bound(QRELS, GRADED(aspects=TWO)).iloc[0]
+    assert err_ia["bound"] == err_ia["value"] < 1
 
 
 def test_sources_and_printing() -> None:
@@ -388,23 +451,39 @@ def test_sources_and_printing() -> None:
         )
 
 
-def test_labels_for_learning_to_rank() -> None:
-    def labels(measure: ma.Measure) -> list[float]:
-        return ma.aggregate_labels(QRELS, measure(aspects=TWO)).values["label"].round(4).tolist()
+@pytest.mark.parametrize(
+    ("measure", "expected_labels"),
+    [
+        (DnDCG, [(3 + 0) / 2, (1 + 1) / 2, (0 + 2) / 2, 0]),
+        (GRADED, [(3 / 4 + 0) / 2, (1 / 4 + 1 / 4) / 2, (0 + 2 / 4) / 2, 0]),
+        (IRec, [(1 / 2 + 0) / 2, (1 / 2 + 1 / 2) / 2, (0 + 1 / 2) / 2, 0]),
+    ],
+    ids=["D-nDCG", "ERR-IA", "I-rec"],
+)
+def test_labels_for_learning_to_rank(measure: ma.Measure, expected_labels: list[float]) -> None:
+    """The means over the intents of documents with the grades (3, 0), (1, 1), (0, 2) and (0, 0).
 
-    assert labels(DnDCG) == [1.5, 1, 1, 0]
-    assert labels(GRADED) == [0.375, 0.25, 0.25, 0]
-    assert labels(IRec) == [0.25, 0.5, 0.25, 0]
+    I-rec divides 1 by the number of documents that have the intent.
+    """
+    labels = ma.aggregate_labels(QRELS, measure(aspects=TWO)).values["label"]
+    assert labels.round(4).tolist() == expected_labels
+
+
+def test_intents_without_weight_do_not_matter() -> None:
+    """The direction of their scale cannot be wrong then."""
     judgments = ma.Judgments(QRELS)
-    first, second = (view.name for view in DnDCG(aspects=TWO).views(judgments))
-    some = DnDCG(aspects=TWO, weights={first: 1, second: 0})
-    turned = ma.Aspects({name: ma.Aspect(2, greater_is_better=False) for name in TWO})
-    assert [some.depends_on(judgments.view(name, turned)) for name in (first, second)] == [
-        True,
-        False,
-    ]
+    measure = DnDCG(aspects=TWO, weights={"buy": 1, "repair": 0})
+    reversed_scales = ma.Aspects({name: ma.Aspect(2, greater_is_better=False) for name in TWO})
+    assert measure.depends_on(judgments.view("buy", reversed_scales))
+    assert not measure.depends_on(judgments.view("repair", reversed_scales))
+
+
+def test_labels_of_d_ndcg_sort_documents_ideally() -> None:
+    """Sorting by the label of a document is the best for D-nDCG, and a surrogate for the others."""
+    judgments = ma.Judgments(QRELS)
     assert not DnDCG(aspects=TWO).gain_is_surrogate(judgments)
-    assert all(m(aspects=TWO).gain_is_surrogate(judgments) for m in (IRec, DSharpnDCG, GRADED))
+    for measure in (IRec, DSharpnDCG, GRADED):
+        assert measure(aspects=TWO).gain_is_surrogate(judgments)
 
 
 NEGATIVE = {"buy": Aspect([0, 1, 2, 3], gains=[-1, 0, 1, 2]), "repair": 3}
