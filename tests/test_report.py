@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import dataclasses
 import hashlib
+import itertools
 import re
 import sys
 
@@ -100,39 +102,66 @@ def test_the_table_of_systems_shows_means_and_intervals(page, perquery):
         assert [re.sub(" +", " ", cell).strip() for cell in row[1:]] == shown
 
 
+def classes_of_values(page: Page, n_columns: int) -> np.ndarray:
+    """The class (best, second or None) of each value in the table of systems, a row per system.
+
+    A cell (td) has a span with the value, one with its mark, and the interval.
+    """
+    begin = page.elements.index(("table", {"id": "table"}))
+    end = begin + [tag for tag, _ in page.elements[begin:]].index("tbody")
+    after_head = page.elements[end:]
+    classes = []
+    for (tag, _), (_, attributes_of_value) in itertools.pairwise(after_head):
+        if tag == "td":
+            classes.append(attributes_of_value.get("class"))
+    n_values = len(SYSTEMS) * n_columns
+    return np.array(classes[:n_values], dtype=object).reshape(len(SYSTEMS), n_columns)
+
+
 def test_the_best_values_are_those_of_each_direction(page, perquery):
-    expected = ma.aggregate(perquery).set_index("name")
-    begin = next(
-        column for column, (_, attrs) in enumerate(page.elements) if attrs.get("id") == "table"
-    )
-    spans = [
-        attrs for tag, attrs in page.elements[begin:] if tag == "span" and "aria-label" not in attrs
-    ]
-    marked = [
-        attrs.get("class") for attrs in spans if attrs.get("class") in (None, "best", "second")
-    ]
-    n = len(perquery["measure"].unique())
-    cells = np.array(marked[: len(SYSTEMS) * n], dtype=object).reshape(len(SYSTEMS), n)
-    for column, label in enumerate(expected):
-        best = expected[label].min() if label == "ESL" else expected[label].max()
-        assert (cells[:, column] == "best").tolist() == (expected[label] == best).tolist()
+    """The lowest mean of ESL is best, and the highest of all other measures."""
+    means = ma.aggregate(perquery).set_index("name")
+    classes = classes_of_values(page, len(means.columns))
+    for column, label in enumerate(means):
+        best = means[label].min() if label == "ESL" else means[label].max()
+        is_best = (means[label] == best).tolist()
+        assert (classes[:, column] == "best").tolist() == is_best
 
 
 @pytest.mark.parametrize("baseline", SYSTEMS)
 def test_p_values_and_verdicts_are_those_of_each_baseline(page, perquery, baseline):
-    tests = page.data["tests"]
-    against = SYSTEMS.index(baseline)
+    """The verdict on a system is + or - if it is significantly better or worse than the baseline, else a dot."""
     labels = [measure["label"] for measure in page.data["measures"]]
-    verdicts = []
+    p_values = page.data["tests"]["p"]
+    verdicts = page.data["tests"]["verdicts"]
+    against = SYSTEMS.index(baseline)
+
     for row in compare_with_baseline(perquery, baseline).itertuples():
-        index, name = labels.index(row.measure), SYSTEMS.index(row.name)
-        assert tests["p"][index][against][name] == pytest.approx(row.p, rel=1e-5)
-        gain = -row.difference if row.measure == "ESL" else row.difference
-        expected = "." if not row.significant else "+" if gain > 0 else "-"
-        verdicts.append(expected)
-        assert tests["verdicts"][index][against][name] == expected
-    assert baseline != "bm25" or "+" in verdicts
-    assert baseline != "dense" or "-" in verdicts
+        measure = labels.index(row.measure)
+        system = SYSTEMS.index(row.name)
+        assert p_values[measure][against][system] == pytest.approx(row.p, rel=1e-5)
+
+        is_better = row.difference < 0 if row.measure == "ESL" else row.difference > 0
+        if not row.significant:
+            expected = "."
+        elif is_better:
+            expected = "+"
+        else:
+            expected = "-"
+        assert verdicts[measure][against][system] == expected
+
+
+@pytest.mark.parametrize(
+    ("baseline", "verdict"),
+    [
+        pytest.param("bm25", "+", id="some system is better than the worst"),
+        pytest.param("dense", "-", id="some system is worse than the best"),
+    ],
+)
+def test_some_verdicts_are_not_dots(page, baseline, verdict):
+    against = SYSTEMS.index(baseline)
+    found = "".join("".join(of_measure[against]) for of_measure in page.data["tests"]["verdicts"])
+    assert verdict in found
 
 
 def test_comparisons_with_every_baseline_at_once(report):
@@ -145,17 +174,23 @@ def test_comparisons_with_every_baseline_at_once(report):
     pd.testing.assert_frame_equal(report.power.table, power.table)
 
 
-def test_correlations_and_power(page, report, perquery):
+def test_correlations_are_shown_in_two_decimals(page, report, perquery):
     expected = correlation(perquery)
     pd.testing.assert_frame_equal(report.correlations, expected)
-    _, *rows = page.tables["matrix"]
+    _head, *rows = page.tables["matrix"]
     shown = [[float(cell.replace("−", "-")) for cell in row[1:]] for row in rows]
     np.testing.assert_allclose(shown, expected, atol=0.0051)
-    power = discriminative_power(perquery, "t", alpha=0.05).table
+
+
+def test_discriminative_power_is_shown_in_four_decimals(page, perquery):
+    power = discriminative_power(perquery, "t", alpha=0.05).table["power"]
+    # Tables without an id are collected under "": this one is below its head.
     rows = page.tables[""]
-    begin = next(index for index, row in enumerate(rows) if "Required difference" in row) + 1
-    rows = rows[begin : begin + len(power)]
-    assert [row[2].strip() for row in rows] == [f"{value:.4f}" for value in power["power"]]
+    (head,) = [row for row in rows if "Required difference" in row]
+    begin = rows.index(head) + 1
+    rows_of_power = rows[begin : begin + len(power)]
+    shown = [row[head.index("Fraction")].strip() for row in rows_of_power]
+    assert shown == [f"{value:.4f}" for value in power]
 
 
 # -- rankings
@@ -165,71 +200,117 @@ def test_correlations_and_power(page, report, perquery):
 @pytest.mark.every(6)
 @pytest.mark.parametrize("label", MEASURES)
 def test_contributions_and_labels_are_those_of_explanations(page, label):
-    data, (runs, qrels) = page.data, world()
+    """The data of the page have what `explain` says of the first 10 ranks: three systems, three topics."""
+    data = page.data
+    runs, qrels = world()
     index = [measure["label"] for measure in data["measures"]].index(label)
-    parts = data["contributions"][index]
-    unit = 10.0 ** -parts["decimals"]
+    of_measure = data["contributions"][index]
+    assert "explained" not in of_measure
+    unit = 10.0 ** -of_measure["decimals"]  # contributions are stored as multiples of it
     assert data["depth"] == 10
+
     for run, name in enumerate(SYSTEMS[:3]):
         for topic, query in enumerate(data["topics"][:3]):
-            qid = data["queries"][query]
-            expected = ma.explain(MEASURES[label], {name: runs[name]}, qrels, qid)
-            top = expected.ranks.head(10)
-            documents = data["ranks"][run][topic]
-            assert [data["documents"][topic][at] for at in documents] == top["docno"].tolist()
-            contributions = parts["ranks"][run][topic] + [0] * 10
-            np.testing.assert_allclose(
-                np.array(contributions[:10]) * unit, top["contribution"], atol=0.5001 * unit
+            explanation = ma.explain(
+                MEASURES[label], {name: runs[name]}, qrels, data["queries"][query]
             )
-            for aspect, column in enumerate(expected.labels):
-                labels = [data["labels"][aspect][topic][at] for at in documents]
+            top = explanation.ranks.head(10)
+
+            # Documents are stored by their positions in the list of the topic's documents.
+            positions = data["ranks"][run][topic]
+            docnos = [data["documents"][topic][position] for position in positions]
+            assert docnos == top["docno"].tolist()
+
+            # Zeros at the end are not stored.
+            stored = of_measure["ranks"][run][topic]
+            contributions = np.zeros(10)
+            contributions[: len(stored[:10])] = stored[:10]
+            np.testing.assert_allclose(
+                contributions * unit, top["contribution"], atol=0.5001 * unit
+            )
+
+            for aspect, column in enumerate(explanation.labels):
+                labels = [data["labels"][aspect][topic][position] for position in positions]
                 np.testing.assert_array_equal(np.array(labels, dtype=float), top[column])
-            offset = parts.get("offset")
-            assert (0 if offset is None else offset[run][topic]) == pytest.approx(expected.offset)
-    assert "explained" not in parts
+
+            offset = of_measure["offset"][run][topic] if "offset" in of_measure else 0
+            assert offset == pytest.approx(explanation.offset)
+
+
+def contributions_of_one_topic(runs, qrels, measure):
+    """The contributions to a measure in the data of a report, and its value, of one run on one topic."""
+    (value,) = ma.evaluate(runs, qrels, {"it": measure}, progress=False)["value"]
+    values = np.array([[[value]]])  # measures, systems, topics
+    depth = 10
+    data = rankings_payload(runs, ma.Judgments(qrels), None, {"it": measure}, values, depth)
+    return data["contributions"][0], value
 
 
 @pytest.mark.parametrize(
-    ("measure", "gain"),
-    [(ma.DCG, 1e5), (ma.CG, 1e14), (ma.CG, 1e30), (ma.DCG, 1e-7)],
-    ids=["large", "larger", "huge", "small"],
+    ("base", "gain", "tolerance"),
+    [
+        pytest.param(ma.DCG, 1e5, 1e-9, id="large"),
+        pytest.param(ma.CG, 1e14, 1e-9, id="larger"),
+        pytest.param(ma.CG, 1e30, 1e-9, id="huge"),
+        pytest.param(ma.DCG, 1e-7, 1e-3, id="small"),  # stored with four digits
+    ],
 )
-def test_contributions_sum_to_the_value_as_it_is_shown(measure, gain):
-    labels = [1, 0, 0, 1, 1, 0]
-    qrels = {"q": {f"d{n}": {"relevance": label} for n, label in enumerate(labels)}}
-    runs = {"run": {"q": {docno: -float(n) for n, docno in enumerate(qrels["q"])}}}
+def test_contributions_sum_to_the_value_as_it_is_shown(base, gain, tolerance):
+    """Contributions are stored as multiples of a power of ten that fits the values of the measure.
+
+    The integers stay below 2⁵³, up to which the numbers of scripts are exact.
+    """
+    qrels = {
+        "q": {
+            "d0": {"relevance": 1},
+            "d1": {"relevance": 0},
+            "d2": {"relevance": 0},
+            "d3": {"relevance": 1},
+            "d4": {"relevance": 1},
+            "d5": {"relevance": 0},
+        }
+    }
+    run = {"q": {"d0": 6.0, "d1": 5.0, "d2": 4.0, "d3": 3.0, "d4": 2.0, "d5": 1.0}}
     scales = {"relevance": ma.Aspect([0, 1], gains=[0, gain])}
-    measure = ma.On(base=measure, aspects=scales)
-    values = ma.evaluate(runs, qrels, {"it": measure}, progress=False)["value"].to_numpy()
-    data = rankings_payload(
-        runs, ma.Judgments(qrels), None, {"it": measure}, values[:, None, None], 10
-    )
-    parts = data["contributions"][0]
-    amounts = np.array(parts["ranks"][0][0], dtype=float) * 10.0 ** -parts["decimals"]
-    total = amounts.sum() + (parts["offset"][0][0] if "offset" in parts else 0)
-    assert total == pytest.approx(
-        values[0], rel=1e-3 if gain < 1 else 1e-9, abs=5e-4 if gain == 1 else 0
-    )
-    assert len(amounts) <= 5
-    assert all(abs(number) < 2**53 for number in parts["ranks"][0][0])
+    measure = ma.On(base=base, aspects=scales)
+
+    of_measure, value = contributions_of_one_topic({"run": run}, qrels, measure)
+
+    stored = of_measure["ranks"][0][0]  # of the one run and topic
+    assert len(stored) <= 5  # the relevant document at rank 5 is the last that contributes
+    assert all(abs(number) < 2**53 for number in stored)
+    unit = 10.0 ** -of_measure["decimals"]
+    offset = of_measure["offset"][0][0] if "offset" in of_measure else 0
+    total = np.array(stored, dtype=float).sum() * unit + offset
+    assert total == pytest.approx(value, rel=tolerance, abs=0)
 
 
 def test_ties_that_ir_measures_breaks_differently_are_said():
+    """ir-measures ranks a before b for RR, this package b before a, as documents with equal scores are by docno.
+
+    So the ranking in the page does not explain the value of RR: its contributions are marked.
+    """
     qrels = {"q": {"a": {"relevance": 1}, "b": {"relevance": 0}}}
     runs = {"tied": {"q": {"a": 1.0, "b": 1.0}}}
-    judgments = ma.Judgments(qrels)
     measures = {"RR@1": ir_measures.RR @ 1, "ERR@5": ir_measures.ERR @ 5}
-    values = np.array([[[1.0]], [[0.25]]])
-    data = rankings_payload(runs, judgments, None, measures, values, 10)
-    assert data["contributions"][0]["explained"] == [[0, 0, 0.0]]
-    assert "uses 4 as the highest grade" in data["contributions"][1]
-    assert data["ranks"] == [[[0, 1]]]
+    values = np.array([[[1.0]], [[0.25]]])  # of ir-measures: measures, systems, topics
+
+    data = rankings_payload(runs, ma.Judgments(qrels), None, measures, values, 10)
+
+    # The ranking: positions in the list of the topic's documents, for one run and one topic.
     assert data["documents"] == [["b", "a"]]
+    assert data["ranks"] == [[[0, 1]]]
+    run, topic, explained_value = 0, 0, 0.0
+    rr, err = data["contributions"]
+    assert rr["explained"] == [[run, topic, explained_value]]
+    assert "uses 4 as the highest grade" in err
 
 
 def test_wrong_contributions_of_a_measure_are_said_and_not_shown():
+    """A user's measure whose contributions do not sum to its value gets a sentence instead of contributions."""
+
     class _Wrong(ma.LinearMeasure):
-        """Its range limits a sum, which its contributions exceed."""
+        """A sum of gains, whose stated contributions are twice as large."""
 
         SUPPORTED_PARAMS = {"cutoff": ma.params.CUTOFF}
 
@@ -237,48 +318,68 @@ def test_wrong_contributions_of_a_measure_are_said_and_not_shown():
             return ma.forms.Linear(target, target.gain, ma.forms.Flat(), depth=self.cutoff)
 
         def breakdown(self, ranking, target):
-            from dataclasses import replace
+            right = super().breakdown(ranking, target)
+            return dataclasses.replace(right, contribution=2 * right.contribution)
 
-            stated = super().breakdown(ranking, target)
-            return replace(stated, contribution=2 * stated.contribution)
-
-    runs, qrels = {"run": {"q": {"a": 1.0}}}, {"q": {"a": {"relevance": 1}}}
+    runs = {"run": {"q": {"a": 1.0}}}
+    qrels = {"q": {"a": {"relevance": 1}}}
+    values = np.array([[[1.0]]])  # measures, systems, topics
     measure = ma.register(_Wrong)
     try:
-        data = rankings_payload(
-            runs, ma.Judgments(qrels), None, {"wrong": measure}, np.array([[[1.0]]]), 10
-        )
+        data = rankings_payload(runs, ma.Judgments(qrels), None, {"wrong": measure}, values, 10)
     finally:
         ir_measures.measures.registry.pop(measure.NAME)
-    assert "sum to 2 for topic q, expected its value, 1" in data["contributions"][0]
+    (of_wrong,) = data["contributions"]
+    assert "sum to 2 for topic q, expected its value, 1" in of_wrong
 
 
-def test_the_extent_is_bounded():
+@pytest.mark.parametrize(
+    ("n_measures", "n_systems", "n_topics"),
+    [(10, 50, 50), (20, 100, 250), (3, 5, 10), (400, 1000, 1)],
+)
+def test_the_extent_is_bounded(n_measures, n_systems, n_topics):
+    """Of large experiments a page has fewer ranks, then fewer topics: those on which systems differ."""
+    values = np.random.default_rng(0).random((n_measures, n_systems, n_topics))
+    values[:, :, 0] = 0.5  # the systems do not differ on the first topic
+
+    depth, topics = choose_extent(values, 10)
+
+    n_contributions = n_measures * n_systems * len(topics) * depth
+    one_topic_at_depth_5 = n_measures * n_systems * 5
+    assert n_contributions <= max(payload.MOST_CONTRIBUTIONS, one_topic_at_depth_5)
+    assert 5 <= depth <= 10
+    if len(topics) < n_topics:
+        assert depth == 5
+        assert 0 not in topics
+
+
+def test_the_extent_of_some_experiments():
     rng = np.random.default_rng(0)
-    for shape in ((10, 50, 50), (20, 100, 250), (3, 5, 10), (400, 1000, 1)):
-        values = rng.random(shape)
-        values[:, :, 0] = 0.5  # the systems do not differ on the first topic
-        depth, topics = choose_extent(values, 10)
-        numbers = shape[0] * shape[1] * len(topics) * depth
-        assert numbers <= max(payload.MOST_CONTRIBUTIONS, 5 * shape[0] * shape[1])
-        assert 5 <= depth <= 10
-        if len(topics) < shape[2]:
-            assert depth == 5
-            assert 0 not in topics
-    assert choose_extent(rng.random((10, 50, 50)), 10)[0] == 10
-    assert len(choose_extent(rng.random((20, 100, 250)), 10)[1]) == 40
-    assert choose_extent(rng.random((2, 2, 2)), 3)[0] == 3
+    measures_systems_topics = (10, 50, 50)
+    depth, _ = choose_extent(rng.random(measures_systems_topics), 10)
+    assert depth == 10  # all ranks
+
+    measures_systems_topics = (20, 100, 250)
+    _, topics = choose_extent(rng.random(measures_systems_topics), 10)
+    assert len(topics) == 40
+
+    depth, _ = choose_extent(rng.random((2, 2, 2)), 3)
+    assert depth == 3  # as asked for, although less than 5
 
 
 @pytest.mark.slow
 def test_topics_that_are_left_out_are_said(monkeypatch):
+    """The limit leaves room for four of six topics."""
     pytest.importorskip("vl_convert")
-    monkeypatch.setattr(payload, "MOST_CONTRIBUTIONS", 5 * 3 * 5 * 4)
+    n_systems, n_measures, depth, n_topics = 5, 3, 5, 4  # TOMA@5, and nDCG@10 of both aspects
+    monkeypatch.setattr(payload, "MOST_CONTRIBUTIONS", n_systems * n_measures * depth * n_topics)
     runs, qrels = world()
-    text = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False).to_html()
-    page = Page(text)
-    assert len(page.data["topics"]) == 4
-    assert len(page.data["ranks"][0]) == 4
+
+    page = Page(ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False).to_html())
+
+    assert len(page.data["topics"]) == n_topics
+    rankings_of_first_system = page.data["ranks"][0]
+    assert len(rankings_of_first_system) == n_topics
     assert "The first 5 ranks of each ranking are in this page, for the 4 of 6 topics" in page.text
 
 
@@ -287,17 +388,27 @@ def test_topics_that_are_left_out_are_said(monkeypatch):
 
 
 def test_names_are_texts_everywhere(page):
-    assert [tag for tag, _ in page.elements].count("script") == 3
-    tags = {tag for tag, _ in page.elements}
-    assert not tags & {"img", "i", "u", "b", "iframe", "object", "link", "base", "form"}
-    assert not [name for _, attrs in page.elements for name in attrs if name.startswith("on")]
+    """Names of systems, topics, documents and the title contain HTML, none of which becomes an element."""
+    tags = [tag for tag, _ in page.elements]
+    assert tags.count("script") == 3  # those of the page itself: data, charts, behaviour
+    tags_of_names = {"img", "i", "u", "b"}
+    other_dangerous_tags = {"iframe", "object", "link", "base", "form"}
+    assert not set(tags) & (tags_of_names | other_dangerous_tags)
+    attributes = {name for _, attributes in page.elements for name in attributes}
+    assert not [name for name in attributes if name.startswith("on")]  # such as onerror
+
+    # The data: no sign within it can end the script.
+    data_script = page.scripts[0]
+    assert "<" not in data_script
+    assert data_script.isascii()
+
+    # Readers see the names as they are.
     assert page.data["runs"] == list(SYSTEMS)
-    assert "<" not in page.scripts[0]
-    assert page.scripts[0].isascii()
-    for name in (*SYSTEMS, "q0<i>", "d0-0</td>", "<u>R</u> & co"):
+    qid, docno, title = "q0<i>", "d0-0</td>", "<u>R</u> & co"
+    for name in (*SYSTEMS, qid, docno, title):
         assert name in page.text or name in str(page.data)
-    heads = [row[0] for row in page.tables["table"][1:]]
-    assert heads == list(SYSTEMS)
+    _head, *rows = page.tables["table"]
+    assert [row[0] for row in rows] == list(SYSTEMS)
 
 
 def test_definitions_say_base_and_aspect(page):
@@ -361,60 +472,76 @@ def test_a_heat_map_of_few_systems_is_not_drawn():
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
-    ("aspects", "expected"),
+    ("aspects", "head", "threshold"),
     [
-        ({"relevance": 2, "<b>cred": ma.Aspect(3, threshold=2)}, "Label scales"),
-        (
+        pytest.param(
+            {"relevance": 2, "<b>cred": ma.Aspect(3, threshold=2)},
+            "Label scales",
+            2,
+            id="declared scales",
+        ),
+        pytest.param(
             ma.Aspects({"relevance": 2, "<b>cred": ma.Aspect(3, threshold=2)}, name="page_1"),
             "page_1",
+            2,
+            id="scales with a name",
         ),
-        (None, "Label scales (inferred from the judgments: relevance, <b>cred)"),
+        pytest.param(
+            None,
+            "Label scales (inferred from the judgments: relevance, <b>cred)",
+            1,
+            id="inferred scales",
+        ),
     ],
 )
-def test_definitions_print_the_scales(aspects, expected):
-    """Names of scales, or measures on inferred scales, do not tell what was computed."""
+def test_definitions_print_the_scales(aspects, head, threshold):
+    """Names of scales, or measures on inferred scales, do not tell what was computed: the page does, once each.
+
+    `page.text` has no blanks between elements.
+    """
     pytest.importorskip("vl_convert")
     runs, qrels = world(n_topics=2)
     other = ma.Aspects({"relevance": ma.Aspect(2, threshold=2)}, name="page_2")
     measures = [ma.TOMA @ 5, ma.MM(base="P", aspects=other) @ 5]
-    warned = (
-        pytest.warns(MultiAspectWarning, match="inferred")
-        if aspects is None
-        else contextlib.nullcontext()
-    )
-    with warned:
-        text = Page(
-            ma.report(runs, qrels, measures, aspects=aspects, progress=False).to_html()
-        ).text
-    definitions = text.split("Definitions")[-1]
-    lowest = 1 if aspects is None else 2
-    words = f"relevance0, 1, 2 (positive from 1)<b>cred0, 1, 2, 3 (positive from {lowest})"
-    assert definitions.count(f"{expected}{words}") == 1
-    assert definitions.count("page_2relevance0, 1, 2 (positive from 2)") == 1
+    expected_warning = contextlib.nullcontext()
+    if aspects is None:
+        expected_warning = pytest.warns(MultiAspectWarning, match="inferred")
+    with expected_warning:
+        report = ma.report(runs, qrels, measures, aspects=aspects, progress=False)
+
+    definitions = Page(report.to_html()).text.split("Definitions")[-1]
+
+    relevance = "relevance" + "0, 1, 2 (positive from 1)"
+    credibility = "<b>cred" + f"0, 1, 2, 3 (positive from {threshold})"
+    assert definitions.count(head + relevance + credibility) == 1
+    assert definitions.count("page_2" + "relevance" + "0, 1, 2 (positive from 2)") == 1
     assert definitions.count("on the scales “page_2”") == 1
     assert definitions.count("positive from") == 3
 
 
 def test_nothing_is_fetched_and_only_two_scripts_may_run(page):
-    links = [
-        attrs[name]
-        for _, attrs in page.elements
-        for name in ("src", "href", "action")
-        if name in attrs
-    ]
+    """Links lead to places of the page; its policy allows the two scripts of the page by their digests."""
+    links = []
+    for _, attributes in page.elements:
+        links += [attributes[name] for name in ("src", "href", "action") if name in attributes]
     assert links
     assert all(link.startswith("#") for link in links)
-    policy = next(
-        attrs["content"] for tag, attrs in page.elements if tag == "meta" and "http-equiv" in attrs
-    )
+
+    (policy,) = [
+        attributes["content"]
+        for tag, attributes in page.elements
+        if tag == "meta" and "http-equiv" in attributes
+    ]
     assert policy.startswith("default-src 'none'")
     assert "unsafe-eval" not in policy
+
+    _data, *scripts_that_run = page.scripts  # the data are JSON
+    digests = []
+    for script in scripts_that_run:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        digests.append(f"'sha256-{digest}'")
     (allowed,) = re.findall(r"script-src ([^;]*)", policy)
-    digests = [
-        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        for script in page.scripts[1:]
-    ]
-    assert allowed == " ".join(f"'sha256-{digest}'" for digest in digests)
+    assert allowed == " ".join(digests)
 
 
 @pytest.mark.slow
@@ -433,49 +560,84 @@ def test_a_name_that_is_no_unicode_can_be_written(tmp_path):
 
 
 @pytest.mark.slow
-def test_defaults_and_single_systems_topics_and_aspects(tmp_path):
+def test_default_measures_of_several_aspects():
     pytest.importorskip("vl_convert")
     runs, qrels = world(("one", "other"), n_topics=2)
-    several = ma.report(runs, qrels, aspects=SCALES, progress=False)
-    gated = "TOMA-gated@10"
-    assert several.labels == [gated, "CAM@10", "MM@10", "nDCG@10 relevance", "nDCG@10 <b>cred"]
+    report = ma.report(runs, qrels, aspects=SCALES, progress=False)
+    assert report.labels == [
+        "TOMA-gated@10",  # by relevance, the first aspect
+        "CAM@10",
+        "MM@10",
+        "nDCG@10 relevance",
+        "nDCG@10 <b>cred",
+    ]
+    assert "weights" in report.robustness.left_out
+
+    # No gate without an aspect that is called relevance.
+    judged_use = qrels.rename(columns={"label": "<i>use"})
+    scales = {"<i>use": SCALES["relevance"], "<b>cred": SCALES["<b>cred"]}
+    report = ma.report(runs, judged_use, aspects=scales, progress=False)
+    assert report.labels[0] == "TOMA@10"
+
+
+@pytest.mark.slow
+def test_default_measures_of_one_aspect():
+    pytest.importorskip("vl_convert")
+    runs, qrels = world(("one", "other"), n_topics=2)
     with pytest.warns(MultiAspectWarning, match="aspects does not declare <b>cred"):
-        single = ma.report(runs, qrels, aspects={"relevance": 2}, progress=False)
-    assert single.labels == ["AP", "RR", "nDCG@10 relevance"]
-    assert "weights" in several.robustness.left_out
-    assert "aspects" in single.robustness.left_out
-    alone = ma.report(
-        {"one": runs["one"]}, qrels, aspects=SCALES, progress=False, path=tmp_path / "alone.html"
-    )
-    assert (alone.comparisons, alone.correlations, alone.power) == (None, None, None)
-    page = Page((tmp_path / "alone.html").read_text(encoding="utf-8"))
+        report = ma.report(runs, qrels, aspects={"relevance": 2}, progress=False)
+    assert report.labels == ["AP", "RR", "nDCG@10 relevance"]
+    assert "aspects" in report.robustness.left_out
+
+
+@pytest.mark.slow
+def test_a_report_of_one_system_has_no_comparisons(tmp_path):
+    pytest.importorskip("vl_convert")
+    runs, qrels = world(("one", "other"), n_topics=2)
+    path = tmp_path / "alone.html"
+    report = ma.report({"one": runs["one"]}, qrels, aspects=SCALES, progress=False, path=path)
+    assert report.comparisons is None
+    assert report.correlations is None
+    assert report.power is None
+    page = Page(path.read_text(encoding="utf-8"))
     assert page.data["tests"] is None
     assert "require at least two systems" in page.text
-    topic = ma.report(runs, qrels[qrels["qid"] == "q0<i>"], aspects=SCALES, progress=False)
-    assert topic.comparisons is None
-    page = Page(topic.to_html())
-    assert page.data["ends"] == [None] * 5
-    assert (
-        "Intervals, tests, correlations and discriminative power require at least two topics."
-        in page.text
-    )
-    judged = qrels.rename(columns={"label": "<i>use"})
-    scales = {{"relevance": "<i>use"}.get(name, name): scale for name, scale in SCALES.items()}
-    assert ma.report(runs, judged, aspects=scales, progress=False).labels[0] == "TOMA@10"
+
+
+@pytest.mark.slow
+def test_a_report_of_one_topic_has_no_intervals_and_comparisons():
+    pytest.importorskip("vl_convert")
+    runs, qrels = world(("one", "other"), n_topics=2)
+    one_topic = qrels[qrels["qid"] == "q0<i>"]
+    report = ma.report(runs, one_topic, aspects=SCALES, progress=False)
+    assert report.comparisons is None
+    page = Page(report.to_html())
+    assert page.data["ends"] == [None] * len(report.labels)
+    message = "Intervals, tests, correlations and discriminative power require at least two topics."
+    assert message in page.text
 
 
 @pytest.mark.slow
 def test_the_same_measure_of_relevance_is_listed_once():
+    """A report adds nDCG@10 of each aspect, unless a given measure is the same by any other label."""
     runs, qrels = world(("one", "other"), n_topics=2)
+
     report = ma.report(runs, qrels, ["nDCG@10", "TOMA@5"], aspects=SCALES, progress=False)
     assert report.labels == ["nDCG@10", "TOMA@5", "nDCG@10 <b>cred"]
     assert report.aspects == {"relevance": "nDCG@10", "<b>cred": "nDCG@10 <b>cred"}
+
     measures = {"mine": ma.On(aspect="<b>cred", base="nDCG@10", aspects=SCALES)}
     report = ma.report(runs, qrels, measures, aspects=SCALES, progress=False)
     assert report.labels == ["mine", "nDCG@10 relevance"]
-    gains = ma.Aspects({"relevance": ma.Aspect(2, gains=[0, 1, 9]), "<b>cred": 3})
+
+
+@pytest.mark.slow
+def test_a_measure_of_other_gains_is_not_that_of_relevance():
+    """nDCG@10 reads the labels, that of the aspect the declared gains: both are listed, with a warning."""
+    runs, qrels = world(("one", "other"), n_topics=2)
+    scales = ma.Aspects({"relevance": ma.Aspect(2, gains=[0, 1, 9]), "<b>cred": 3})
     with pytest.warns(MultiAspectWarning, match="labels of relevance"):
-        report = ma.report(runs, qrels, ["nDCG@10"], aspects=gains, progress=False)
+        report = ma.report(runs, qrels, ["nDCG@10"], aspects=scales, progress=False)
     assert report.labels == ["nDCG@10", "nDCG@10 relevance", "nDCG@10 <b>cred"]
 
 
@@ -483,17 +645,18 @@ def test_the_same_measure_of_relevance_is_listed_once():
 def test_aspects_may_be_names_and_runs_iterators():
     runs, qrels = world(("one", "other"), n_topics=2)
     columns = ["query_id", "doc_id", "score"]
+    iterators = {
+        name: run.set_axis(columns, axis=1).itertuples(index=False) for name, run in runs.items()
+    }
+    aspects = ["<b>cred"]
+
     with pytest.warns(MultiAspectWarning, match=r"depends on.*scales"):
-        report = ma.report(
-            {name: run.set_axis(columns, axis=1).itertuples(index=False) for name, run in runs.items()},
-            qrels, ["TOMA@5", "AP"], aspects=["<b>cred"], progress=False,
-        )  # fmt: skip
-    assert list(report.aspects) == ["<b>cred"]
+        report = ma.report(iterators, qrels, ["TOMA@5", "AP"], aspects=aspects, progress=False)
+
+    assert list(report.aspects) == aspects
     with pytest.warns(MultiAspectWarning, match=r"depends on.*scales"):
-        expected = ma.aggregate(
-            ma.evaluate(runs, qrels, ma.TOMA(aspects=["<b>cred"]) @ 5, progress=False)
-        )
-    assert report.systems["TOMA@5"].tolist() == expected.iloc[:, 1].tolist()
+        perquery = ma.evaluate(runs, qrels, {"it": ma.TOMA(aspects=aspects) @ 5}, progress=False)
+    assert report.systems["TOMA@5"].tolist() == ma.aggregate(perquery)["it"].tolist()
 
 
 def test_columns_without_names_get_those_of_the_aspects():

@@ -83,6 +83,17 @@ def strip_marks(cell: str) -> str:
     return re.sub(r"\\(textbf|underline){([^}]*)}", r"\2", cell)
 
 
+def one_line(table: object) -> str:
+    """The text of a table and its notes without line breaks and indentation."""
+    return " ".join(str(table).split())
+
+
+def legend_of(latex: str) -> str:
+    """The notes below a table, without the places where lines may be broken."""
+    return latex.split(r"\raggedright")[1].replace(r"\allowbreak{}", "")
+
+
+#: The means are .6, .25 and .5.
 THREE = {"a": [0.5, 0.7], "b": [0.2, 0.3], "c": [0.1, 0.9]}
 
 
@@ -140,6 +151,7 @@ def test_negative_values_and_zeros() -> None:
 
 @pytest.fixture
 def many() -> pd.DataFrame:
+    """AP and ESL of four systems on 30 topics: base and near hardly differ, low and high do."""
     rng = np.random.default_rng(3)
     gains = {"low": 0.2, "base": 0.4, "near": 0.41, "high": 0.7}
     return long(
@@ -167,80 +179,122 @@ def test_marks_are_those_of_the_tests(many) -> None:
     )
 
 
-def test_the_detectable_difference_is_that_of_the_analysis(many) -> None:
-    for options in ({}, {"correction": None, "alpha": 0.1}, {"correction": "fdr_bh"}):
-        planned = ma.analysis.detectable_difference(
-            many, baseline="base", **options
-        ).table.set_index("measure")
-        median = {measure: f"{planned.loc[measure, 'median']:.4f}" for measure in ("AP", "ESL")}
-        note = "(power 0.8, median over the pairs of systems): AP {AP}, ESL {ESL}.".format(**median)
-        table = str(ma.systems_table(many, baseline="base", decimals=4, notes="full", **options))
-        assert f"Detectable difference {note}" in " ".join(table.split())
-    table = " ".join(
-        str(ma.systems_table(many, baseline="base", test="permutation", notes="full")).split()
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"correction": None, "alpha": 0.1}, {"correction": "fdr_bh"}],
+    ids=["defaults", "uncorrected", "false discovery rate"],
+)
+def test_the_detectable_difference_is_that_of_the_analysis(many, options) -> None:
+    """The full notes state the same figures as `detectable_difference`."""
+    planned = ma.analysis.detectable_difference(many, baseline="base", **options).table
+    median = planned.set_index("measure")["median"]
+    table = ma.systems_table(many, baseline="base", decimals=4, notes="full", **options)
+    note = (
+        "Detectable difference (power 0.8, median over the pairs of systems): "
+        f"AP {median['AP']:.4f}, ESL {median['ESL']:.4f}."
     )
-    assert "Detectable difference of a paired t-test (power 0.8, median" in table
+    assert note in one_line(table)
+
+
+def test_the_detectable_difference_names_a_test_other_than_that_of_the_table(many) -> None:
+    """Differences are planned for the t-test, whatever test marks the table."""
+    table = ma.systems_table(many, baseline="base", test="permutation", notes="full")
+    note = "Detectable difference of a paired t-test (power 0.8, median"
+    assert note in one_line(table)
+
+
+def test_the_detectable_difference_of_one_pair_is_no_median(many) -> None:
     pair = many[many["name"].isin(["base", "high"])]
-    assert "Detectable difference (power 0.8): AP" in str(
-        ma.systems_table(pair, baseline="base", notes="full")
-    )
+    table = ma.systems_table(pair, baseline="base", notes="full")
+    assert "Detectable difference (power 0.8): AP" in str(table)
 
 
-def test_a_detectable_difference_is_not_stated_where_it_is_unknown(many) -> None:
-    assert "Detectable" not in str(ma.systems_table(many, notes="full"))
-    for options in ({"test": "tukey"}, {"alpha": 0.9}):
-        assert "Detectable" not in str(
-            ma.systems_table(many, baseline="base", notes="full", **options)
-        )
-    equal = pd.concat([many[many["name"] == "base"].assign(name=name) for name in ("base", "copy")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({}, id="nothing is tested without a baseline"),
+        pytest.param({"baseline": "base", "test": "tukey"}, id="unknown for Tukey's test"),
+        pytest.param({"baseline": "base", "alpha": 0.9}, id="alpha is above the power of .8"),
+    ],
+)
+def test_a_detectable_difference_is_not_stated_where_it_is_unknown(many, options) -> None:
+    assert "Detectable" not in str(ma.systems_table(many, notes="full", **options))
+
+
+def test_a_detectable_difference_of_equal_systems_is_not_stated(many) -> None:
+    """There is no variance to plan with."""
+    base = many[many["name"] == "base"]
+    equal = pd.concat([base, base.assign(name="copy")])
     assert "Detectable" not in str(ma.systems_table(equal, baseline="base", notes="full"))
-    # The table shows sums of NumRet, not means.
+
+
+def test_a_detectable_difference_of_sums_is_not_stated(many) -> None:
+    """The table shows sums of NumRet, and means of the other measures."""
     counts = many[many["measure"] == "AP"].assign(measure="NumRet")
-    table = " ".join(
-        str(ma.systems_table(pd.concat([many, counts]), baseline="base", notes="full")).split()
-    )
-    assert "Detectable" in table
-    assert "NumRet" in table
-    assert "NumRet" not in table.partition("Detectable")[2]
+    table = ma.systems_table(pd.concat([many, counts]), baseline="base", notes="full")
+    columns, _, detectable = one_line(table).partition("Detectable")
+    assert detectable
+    assert "NumRet" in columns
+    assert "NumRet" not in detectable
 
 
 def test_several_baselines_have_letters(many) -> None:
+    """A system has the letters of the baselines from which it differs; a phantom keeps the place of the other.
+
+    low is a, near is b; high differs from both, base from low only.
+    """
     body = cells(to_latex(many, baseline=["low", "near"], test="permutation"))
     assert list(body) == ["", "low$^{a}$", "base", "near$^{b}$", "high"]
-    assert body["high"][0].endswith("$^{ab}$")
-    assert body["base"][0].endswith(r"$^{a\phantom{b}}$")
-    assert body["low$^{a}$"][0].endswith(r"$^{\phantom{a}b}$")
+    ap = {name: row[0] for name, row in body.items()}
+    assert ap["high"].endswith("$^{ab}$")
+    assert ap["base"].endswith(r"$^{a\phantom{b}}$")
+    assert ap["low$^{a}$"].endswith(r"$^{\phantom{a}b}$")
+
     latex = to_latex(many, baseline=["low", "near"], test="tukey")
     assert "a differs from low, b from near (randomised Tukey HSD test, p" in latex
 
 
+def small_brackets(low: str, high: str) -> str:
+    """The LaTeX of an interval beside its value."""
+    return r"{\footnotesize {[}" + f"{low}, {high}" + "{]}}"
+
+
 def test_intervals(many) -> None:
+    """Intervals of means are those of `aggregate`."""
     table = ma.aggregate(many, ci=0.9).set_index("name")
     latex = to_latex(many, alpha=0.1, interval="mean", decimals=4)
+    body = cells(latex)
     for name, row in table.iterrows():
         low, high = row["AP 90% low"], row["AP 90% high"]
-        number, brackets, *_ = cells(latex)[name]
-        assert strip_marks(number) == f"{row['AP']:.4f}"
-        assert brackets == rf"{{\footnotesize {{[}}{low:.4f}, {high:.4f}{{]}}}}"
+        ap, interval_of_ap, _esl, _interval_of_esl = body[name]
+        assert strip_marks(ap) == f"{row['AP']:.4f}"
+        assert interval_of_ap == small_brackets(f"{low:.4f}", f"{high:.4f}")
     assert "90 \\% interval of the mean (Student's t)" in latex
 
 
 def test_intervals_of_differences_are_those_of_the_tests(many) -> None:
+    """Of each system but the baseline, the interval is that of `compare_with_baseline`."""
     tests = ma.analysis.compare_with_baseline(many, "base", alpha=0.1)
     tests = tests[tests["measure"] == "AP"].set_index("name")
     table = ma.systems_table(many, baseline="base", alpha=0.1, interval="difference", decimals=4)
-    body = cells(table.to_latex())
+
+    interval_of_ap = {name: row[1] for name, row in cells(table.to_latex()).items()}
     for name, test in tests.iterrows():
-        ends = ", ".join(decimals(test[end]).replace("\u2212", "$-$") for end in ("low", "high"))
-        assert body[name][1] == rf"{{\footnotesize {{[}}{ends}{{]}}}}"
-    assert body["base"][1] == ""
-    text = " ".join(str(table).split())
-    assert "[…] 96.67 % interval of the difference (Student’s t, 90 % for all three)." in text
-    for wrong in ({}, {"baseline": ["base", "low"]}):
-        with pytest.raises(
-            ma.MultiAspectError, match="interval='difference': expected one baseline, got"
-        ):
-            ma.systems_table(many, interval="difference", **wrong)
+        low = decimals(test["low"]).replace("\u2212", "$-$")  # the minus sign
+        high = decimals(test["high"]).replace("\u2212", "$-$")
+        assert interval_of_ap[name] == small_brackets(low, high)
+    assert interval_of_ap["base"] == ""
+
+    # Bonferroni: 1 - .1 / 3 = .9667 for each of the three differences.
+    note = "[…] 96.67 % interval of the difference (Student’s t, 90 % for all three)."
+    assert note in one_line(table)
+
+
+@pytest.mark.parametrize("options", [{}, {"baseline": ["base", "low"]}], ids=["none", "two"])
+def test_intervals_of_differences_need_one_baseline(many, options) -> None:
+    message = "interval='difference': expected one baseline, got"
+    with pytest.raises(ma.MultiAspectError, match=message):
+        ma.systems_table(many, interval="difference", **options)
 
 
 def evaluate_measures(measures: object) -> pd.DataFrame:
@@ -253,26 +307,28 @@ def evaluate_measures(measures: object) -> pd.DataFrame:
 
 
 def test_heads_are_short_and_a_legend_states_the_measures() -> None:
+    """A head keeps of a measure what tells it from the others; the legend has the whole name where that is less."""
     scales = {"relevance": 2, "credibility": 1}
-    first, second = (ma.CAM(base=base, aspects=scales) @ 10 for base in ("AP", "nDCG"))
-    latex = to_latex(
-        evaluate_measures([first, second, ma.TOMA(base="DCG", aspects=scales), "map", NumRet]),
-        notes="full",
-    )
-    assert cells(latex) == {
-        "": ["CAM(base=AP)@10", "CAM@10", "TOMA", "map", "NumRet"],
-        "mine": ["0.500", *cells(latex)["mine"][1:4], "6"],
-    }
-    legend = latex.split(r"\raggedright")[1].replace(r"\allowbreak{}", "")
-    for head, measure in {
-        "CAM(base=AP)@10": first,
-        "CAM@10": second,
-        "TOMA": ma.TOMA(base="DCG", aspects=scales),
-    }.items():
-        (line,) = (line for line in legend.split(r" \par") if line.startswith(f"\n{head}: "))
-        assert f": \\texttt{{{escape(measure)}}}." in line
-    assert "map:" not in legend
-    assert "NumRet:" not in legend
+    cam_ap = ma.CAM(base="AP", aspects=scales) @ 10
+    cam_ndcg = ma.CAM(base="nDCG", aspects=scales) @ 10
+    toma = ma.TOMA(base="DCG", aspects=scales)
+    frame = evaluate_measures([cam_ap, cam_ndcg, toma, "map", NumRet])
+
+    latex = to_latex(frame, notes="full")
+
+    body = cells(latex)
+    assert list(body) == ["", "mine"]
+    assert body[""] == ["CAM(base=AP)@10", "CAM@10", "TOMA", "map", "NumRet"]
+    value_of_cam_ap, _, _, _, n_retrieved = body["mine"]
+    assert value_of_cam_ap == "0.500"
+    assert n_retrieved == "6"  # two documents for each of three topics
+
+    definitions = [line.strip() for line in legend_of(latex).split(r" \par")]
+    for head, measure in {"CAM(base=AP)@10": cam_ap, "CAM@10": cam_ndcg, "TOMA": toma}.items():
+        (definition,) = [line for line in definitions if line.startswith(f"{head}: ")]
+        assert f": \\texttt{{{escape(measure)}}}." in definition
+    assert "map:" not in legend_of(latex)
+    assert "NumRet:" not in legend_of(latex)
 
 
 def test_named_scales_are_printed_once() -> None:
@@ -330,39 +386,51 @@ def test_measures_as_they_were_typed_have_short_heads() -> None:
 
 
 def test_a_head_names_the_aspect_of_a_measure_of_one() -> None:
-    on = [ma.On(aspect=aspect, base="nDCG") @ 10 for aspect in ("relevance", "credibility")]
-    assert cells(to_latex(evaluate_measures(on)))[""] == [
-        "nDCG@10relevance",
-        "nDCG@10credibility",
-    ]  # broken
+    """The head has two lines, the measure above the aspect, which `cells` joins."""
+    on_relevance = ma.On(aspect="relevance", base="nDCG") @ 10
+    on_credibility = ma.On(aspect="credibility", base="nDCG") @ 10
+    heads = cells(to_latex(evaluate_measures([on_relevance, on_credibility])))[""]
+    assert heads == ["nDCG@10" + "relevance", "nDCG@10" + "credibility"]
 
 
 def test_labels_are_kept() -> None:
-    scales = {"relevance": 2, "credibility": 1}
-    mean = ma.CAM(base="AP", aspects=scales)
-    frame = evaluate_measures({"mine": mean, "Mean AP": AP, "CAM": mean @ 5})
+    """Labels that the user gave are the heads, and the legend says what each stands for."""
+    cam = ma.CAM(base="AP", aspects={"relevance": 2, "credibility": 1})
+    frame = evaluate_measures({"mine": cam, "Mean AP": AP, "CAM": cam @ 5})
+
     latex = to_latex(frame, notes="full")
+
     assert cells(latex)[""] == ["mine", "Mean AP", "CAM"]
-    legend = latex.split(r"\raggedright")[1].replace(r"\allowbreak{}", "")
-    assert re.search(rf"\nmine: [^:]*: \\texttt{{{re.escape(escape(mean))}}}\.", legend)
-    assert r"Mean AP: \texttt{AP}." in legend
-    assert re.search(rf"\nCAM: [^:]*: \\texttt{{{re.escape(escape(mean @ 5))}}}\.", legend)
-    frame.attrs.clear()  # as from a file: what is not recorded is not claimed
-    with pytest.warns(
-        ma.MultiAspectWarning, match="systems_table: mine, Mean AP name no known measure"
-    ):
-        assert "mine:" not in to_latex(frame)
+    definitions = [line.strip() for line in legend_of(latex).split(r" \par")]
+    (mine,) = [line for line in definitions if line.startswith("mine: ")]
+    assert f": \\texttt{{{escape(cam)}}}." in mine
+    assert r"Mean AP: \texttt{AP}." in legend_of(latex)
+    (at_5,) = [line for line in definitions if line.startswith("CAM: ")]
+    assert f": \\texttt{{{escape(cam @ 5)}}}." in at_5
+
+
+def test_labels_of_frames_without_record_are_not_explained() -> None:
+    """A frame that was read from a file does not say what its labels stand for."""
+    cam = ma.CAM(base="AP", aspects={"relevance": 2, "credibility": 1})
+    frame = evaluate_measures({"mine": cam, "Mean AP": AP, "CAM": cam @ 5})
+    frame.attrs.clear()
+    message = "systems_table: mine, Mean AP name no known measure"
+    with pytest.warns(ma.MultiAspectWarning, match=message):
+        latex = to_latex(frame)
+    assert "mine:" not in latex
 
 
 def test_a_label_that_looks_like_a_numbered_head() -> None:
-    first, second = (ma.CAM(base=base) for base in ("AP", "DCG"))
-    frame = long({str(first): THREE, str(second): THREE, "CAM (1)": THREE})
-    assert cells(to_latex(frame, {str(first): first, str(second): second, "CAM (1)": "AP"}))[
-        ""
-    ] == [
+    """The label "CAM (1)" of the user stays beside two measures whose heads both begin with CAM."""
+    cam_ap = ma.CAM(base="AP")
+    cam_dcg = ma.CAM(base="DCG")
+    measures = {str(cam_ap): cam_ap, str(cam_dcg): cam_dcg, "CAM (1)": "AP"}
+    frame = long(dict.fromkeys(measures, THREE))
+    heads = cells(to_latex(frame, measures))[""]
+    assert heads == [
         "CAM(base=AP)",
         "CAM(base=DCG)",
-        "CAM(1)",  # broken at the blank
+        "CAM" + "(1)",  # two lines, which `cells` joins
     ]
 
 
@@ -374,39 +442,60 @@ def test_a_record_that_cannot_be_read_is_averaged_as_by_aggregate() -> None:
 
 
 def test_measures_can_be_given_for_a_frame_without_record() -> None:
-    frame = long({"length": THREE})
+    """A label that names no measure is higher-is-better, with a warning, unless the measure is given."""
+    frame = long({"length": THREE})  # a has the highest mean, b the lowest
+
     with pytest.warns(ma.MultiAspectWarning, match="systems_table: length names no known measure"):
-        assert cells(to_latex(frame))["a"] == [r"\textbf{0.600}"]
+        body = cells(to_latex(frame))
+    assert body["a"] == [r"\textbf{0.600}"]
+
     body = cells(to_latex(frame, {"length": ma.ESL}))
     assert body[""] == [r"length $\downarrow$"]
     assert body["b"] == [r"\textbf{0.250}"]
 
 
 def test_a_direction_can_be_given_instead_of_a_measure() -> None:
-    frame = long({"seconds": THREE, "AP": THREE})
+    frame = long({"seconds": THREE, "AP": THREE})  # a has the highest mean, b the lowest
     body = cells(to_latex(frame, {"seconds": "lower", "AP": "AP"}))
     assert body[""] == [r"seconds $\downarrow$", "AP"]
     assert body["b"] == [r"\textbf{0.250}", "0.250"]
     assert body["a"] == ["0.600", r"\textbf{0.600}"]
+
+
+def test_given_directions_are_marked_in_heads() -> None:
+    frame = long({"seconds": THREE, "AP": THREE})
+
     styled = to_styler(frame, {"seconds": "lower", "AP": "higher"}, baseline="a").data
     assert styled.columns.tolist() == ["seconds ↓", "AP"]
-    assert cells(to_latex(frame, {"seconds": "higher", "AP": "higher"}))[""] == ["seconds", "AP"]
-    assert cells(to_latex(frame, {"seconds": "lower"}))[""] == [r"seconds $\downarrow$"]
-    negated = long({"seconds": {"a": [-0.5], "b": [0.1]}, "AP": {"a": [0.5], "b": [-0.1]}})
+
+    both_higher = cells(to_latex(frame, {"seconds": "higher", "AP": "higher"}))
+    assert both_higher[""] == ["seconds", "AP"]
+
+    only_seconds = cells(to_latex(frame, {"seconds": "lower"}))
+    assert only_seconds[""] == [r"seconds $\downarrow$"]
+
+
+def test_negative_values_of_a_measure_are_refused_those_of_a_direction_are_not() -> None:
+    """ESL is never negative, so that negative values of lower-is-better measures tell of a wrong sign."""
+    frame = long({"seconds": {"a": [-0.5], "b": [0.1]}, "AP": {"a": [0.5], "b": [-0.1]}})
     with pytest.raises(ma.MultiAspectError, match="expected non-negative values for AP"):
-        to_latex(negated, {"seconds": "lower", "AP": ma.ESL})
+        to_latex(frame, {"seconds": "lower", "AP": ma.ESL})
 
 
-@pytest.mark.parametrize("word", ["higher", "lower"])
-def test_values_with_a_given_direction_are_averaged(word: str) -> None:
-    """Whatever measure their label names or the frame records, as correlation does."""
-    label = "NumRet"
-    frame = long({label: {"a": [1.0, 4.0], "b": [2.0, 8.0]}})
-    frame.attrs["measures"] = {label: label}
-    body = cells(to_latex(frame, {label: word}))
-    best, other = (r"\textbf{%s}", "%s") if word == "lower" else ("%s", r"\textbf{%s}")
-    assert (body["a"], body["b"]) == ([best % "2.500"], [other % "5.000"])
-    assert frame.attrs["measures"] == {label: label}
+@pytest.mark.parametrize(
+    ("direction", "cell_of_a", "cell_of_b"),
+    [("lower", r"\textbf{2.500}", "5.000"), ("higher", "2.500", r"\textbf{5.000}")],
+)
+def test_values_with_a_given_direction_are_averaged(
+    direction: str, cell_of_a: str, cell_of_b: str
+) -> None:
+    """Also if the label or the record of the frame names a measure that is added up, such as NumRet."""
+    frame = long({"NumRet": {"a": [1.0, 4.0], "b": [2.0, 8.0]}})
+    frame.attrs["measures"] = {"NumRet": "NumRet"}
+    body = cells(to_latex(frame, {"NumRet": direction}))
+    assert body["a"] == [cell_of_a]
+    assert body["b"] == [cell_of_b]
+    assert frame.attrs["measures"] == {"NumRet": "NumRet"}
 
 
 def test_the_loser_of_two_is_not_the_second_best() -> None:
@@ -459,28 +548,48 @@ def nasty() -> str:
 
 
 def test_escapes() -> None:
-    latex = nasty()
-    first, _, latex = latex.partition("\n")
-    assert first == r"% requires \usepackage{booktabs}"
-    plain = re.sub(r"\\[\\{}$&#_%]", "", latex)
-    assert plain.count("{") == plain.count("}")
-    assert plain.count("$") % 2 == 0
-    assert not re.search(r"[#~%|<>\"`]|--(?!-?\W*$)", plain)
-    for line in latex.splitlines():  # after a line break, these would be its arguments
-        assert not re.match(r"[\[*]", line)
-    assert {len(row) for row in cells(latex).values()} == {1, 2}  # the brackets have no head
-    assert escape("a\x00b\tc‮d") == "a b c d"
+    """No sign of a name is read as a command by LaTeX."""
+    first_line, _, latex = nasty().partition("\n")
+    assert first_line == r"% requires \usepackage{booktabs}"
+
+    # What remains without escaped signs, such as \{ and \%, must be well-formed.
+    unescaped = re.sub(r"\\[\\{}$&#_%]", "", latex)
+    assert unescaped.count("{") == unescaped.count("}")
+    assert unescaped.count("$") % 2 == 0
+    for special in '#~%|<>"`':
+        assert special not in unescaped
+    assert "--" not in unescaped  # would be printed as a dash
+
+    # At the beginning of a line these would be arguments of the line break before it.
+    for line in latex.splitlines():
+        assert not line.startswith(("[", "*"))
+
+    # Rows have a value and an interval, which share a head.
+    n_cells = {len(row) for row in cells(latex).values()}
+    assert n_cells == {1, 2}
+
+
+def test_control_characters_become_blanks() -> None:
+    """A null, a tabulator, and a sign that turns the direction of writing around."""
+    assert escape("a\x00b\tc\u202ed") == "a b c d"
+
+
+def test_hyphens_do_not_become_dashes() -> None:
     assert escape("--x-y") == "-{}-x-y"
 
 
+#: The printable characters of ASCII.
 LETTERS = "".join(map(chr, range(0x20, 0x7F)))
 
 
 def test_every_printable_character_is_escaped_alone() -> None:
-    special = set("\\{}$&#_^~%")
+    commands = "\\{}$&#_^~%"
+    printed_as_others = "<>|\"'`"  # in some fonts
+    arguments = "[]*"  # after a line break
     for letter in LETTERS:
-        text = escape(letter)
-        assert (text == letter) == (letter not in special | set("<>|\"'`[]*"))
+        is_special = letter in commands + printed_as_others + arguments
+        is_escaped = escape(letter) != letter
+        assert is_escaped == is_special
 
 
 DOCUMENT = r"""\documentclass{article}
@@ -511,60 +620,77 @@ def test_a_document_compiles(many, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-3000:]
 
 
-def test_styler(many) -> None:
+def test_styler_escapes_names_and_groups(many) -> None:
     frame = many.assign(name=many["name"].replace("high", "<b>high</b>"))
-    styler = to_styler(frame, baseline=["low", "near"])
-    page = styler.to_html()
+    page = to_styler(frame, baseline=["low", "near"]).to_html()
     assert "&lt;b&gt;high&lt;/b&gt;" in page
     assert "<b>high" not in page
-    assert "A&amp;B" in to_styler(frame, by=halves(frame)).to_html()
     assert "p &lt; 0.05" in page
-    latex = cells(to_latex(many, baseline=["low", "near"]))
-    assert list(styler.data.columns) == ["AP", "ESL ↓"]
-    for name, row in styler.data.iterrows():
-        shown = latex[
-            {"lowᵃ": "low$^{a}$", "nearᵇ": "near$^{b}$", "<b>high</b>": "high"}.get(name, name)
-        ]
-        for text, cell in zip(row, shown, strict=True):
-            number = re.match(r"[\d.]+", text)[0]
-            assert strip_marks(cell).startswith(number)
-            assert ("ᵃ" in text, "ᵇ" in text) == (
-                "a" in re.sub(r"\\phantom{\w}", "", cell).split("^{")[1].split("}")[0],
-                "b" in re.sub(r"\\phantom{\w}", "", cell).split("^{")[1].split("}")[0],
-            )
     assert page.count("font-weight: bold") >= 1
     assert page.count("text-decoration: underline") >= 1
 
+    by_groups = to_styler(frame, by=halves(frame)).to_html()
+    assert "A&amp;B" in by_groups
+
+
+def test_styler_has_the_numbers_and_letters_of_latex(many) -> None:
+    """low is the baseline a, near is b."""
+    table = to_styler(many, baseline=["low", "near"]).data
+    latex = cells(to_latex(many, baseline=["low", "near"]))
+    assert list(table.columns) == ["AP", "ESL ↓"]
+    row_of_latex = {"lowᵃ": "low$^{a}$", "base": "base", "nearᵇ": "near$^{b}$", "high": "high"}
+    for name, row in table.iterrows():
+        for text, cell in zip(row, latex[row_of_latex[name]], strict=True):
+            # Such as 0.208ᵇ and 0.208$^{\phantom{a}b}$.
+            number = text.rstrip("ᵃᵇ")
+            cell_number, _, cell_letters = strip_marks(cell).partition("$^{")
+            assert cell_number == number
+            visible_letters = re.sub(r"\\phantom{\w}", "", cell_letters)
+            assert ("a" in visible_letters) == ("ᵃ" in text)
+            assert ("b" in visible_letters) == ("ᵇ" in text)
+
 
 def test_a_styler_marks_what_latex_marks() -> None:
-    page = to_styler(long({"AP": THREE, "ESL": THREE}))
-    context = page._compute().ctx
-    assert context[0, 0][0] == ("font-weight", "bold")
-    assert context[1, 1][0] == ("font-weight", "bold")
-    assert context[2, 0][0] == ("text-decoration", "underline")
-    assert all("font-weight" not in dict(context[cell]) for cell in [(0, 1), (1, 0), (2, 0)])
+    """Best values are bold, second best underlined; the means are a .6, b .25, c .5."""
+    styler = to_styler(long({"AP": THREE, "ESL": THREE}))
+    style_of_cells = styler._compute().ctx
+    a, b, c = 0, 1, 2  # rows
+    ap, esl = 0, 1  # columns; of ESL lower is better
+
+    assert style_of_cells[a, ap][0] == ("font-weight", "bold")
+    assert style_of_cells[b, esl][0] == ("font-weight", "bold")
+    assert style_of_cells[c, ap][0] == ("text-decoration", "underline")
+    for cell in [(a, esl), (b, ap), (c, ap)]:
+        assert "font-weight" not in dict(style_of_cells[cell])
 
 
 def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
-    options = {"baseline": ["low", "near"], "interval": "mean"}
-    table = ma.systems_table(many, **options)
+    """Text, HTML, LaTeX and a Styler show the same numbers, of which text marks the best by a star."""
+    table = ma.systems_table(many, baseline=["low", "near"], interval="mean")
+    styled = table.to_styler().data
+    assert styled.shape == (4, 2)
     assert table.to_latex("Results.", "tab:x").count(r"\label{tab:x}") == 1
-    assert table.to_styler().data.shape == (4, 2)
     page = table.to_html(tmp_path / "table.html")
     assert page == (tmp_path / "table.html").read_text(encoding="utf-8")
     assert page.count('class="best"') == page.count('class="second"') == 2
+
     lines = str(table).splitlines()
-    assert [line.split()[0] for line in lines[:5]] == ["AP", "lowᵃ", "base", "nearᵇ", "high"]
-    assert "bold" not in str(table)  # which text does not have
+    head, *rows = lines[:5]
+    assert head.split() == ["AP", "ESL", "↓"]
+    assert [row.split()[0] for row in rows] == ["lowᵃ", "base", "nearᵇ", "high"]
+    assert "bold" not in str(table)
     assert lines[5].startswith("* best; a differs from low, b from near (")
     assert lines[-1] == "[…] 95 % interval of the mean (Student’s t)."
-    starred = [re.search(r"([\d.]+)\S*\*", line) for line in lines]
-    assert sorted(match[1] for match in starred if match) == sorted(
-        re.findall(r'class="best">([\d.]+)', page)
-    )
-    for name, row in table.to_styler().data.iterrows():
-        (line,) = (line for line in lines if line.split()[0] == name)
-        assert all(cell.split()[0] in line for cell in row)
+
+    starred = re.findall(r"([\d.]+)[ᵃᵇ]*\*", str(table))  # the number of 0.705ᵃᵇ*
+    best_in_html = re.findall(r'class="best">([\d.]+)', page)
+    assert sorted(starred) == sorted(best_in_html)
+
+    for row in rows:
+        name = row.split()[0]
+        for cell in styled.loc[name]:
+            number_with_letters = cell.split()[0]
+            assert number_with_letters in row
 
 
 @pytest.mark.every(2)
@@ -626,20 +752,37 @@ def uneven() -> pd.DataFrame:
 
 @pytest.mark.slow
 def test_columns_over_different_topics() -> None:
-    """As with average_over='positive': each column is what it is alone, and a note gives the numbers of topics."""
-    frame, options = uneven(), {"baseline": "b", "correction": None}
+    """As with average_over='positive': AP has three topics, RR two of them; each column is what it is alone."""
+    frame = uneven()
+    options = {"baseline": "b", "correction": None}
     latex = to_latex(frame, **options)
+    body = cells(latex)
+
     for column, measure in enumerate(("AP", "RR")):
         alone = cells(to_latex(frame[frame["measure"] == measure], **options))
-        assert {name: [row[column]] for name, row in cells(latex).items()} == alone
+        for name, row in body.items():
+            assert alone[name] == [row[column]]
+        assert list(alone) == list(body)
+
     assert "Columns are over different topics: AP 3, RR 2." in latex
     assert r", 2\textendash{}3 topics" in latex
     assert "AP 3, RR 2" in to_styler(frame).to_html()
-    assert "different topics" not in to_latex(frame[frame["qid"] != "q2"])
-    swapped = pd.concat(
-        [frame[frame["measure"] == "AP"], frame[frame["measure"] == "RR"].iloc[::-1]]
-    )
-    assert cells(to_latex(swapped, **options)) == cells(latex)
+
+
+def test_columns_over_the_same_topics_have_no_note() -> None:
+    frame = uneven()
+    same_topics = frame[frame["qid"] != "q2"]  # which RR lacks
+    assert "different topics" not in to_latex(same_topics)
+
+
+@pytest.mark.slow
+def test_columns_over_different_topics_do_not_depend_on_the_order_of_rows() -> None:
+    frame = uneven()
+    options = {"baseline": "b", "correction": None}
+    ap = frame[frame["measure"] == "AP"]
+    reversed_rr = frame[frame["measure"] == "RR"].iloc[::-1]
+    reordered = pd.concat([ap, reversed_rr])
+    assert cells(to_latex(reordered, **options)) == cells(to_latex(frame, **options))
 
 
 def test_measures_may_be_categories() -> None:
@@ -687,36 +830,53 @@ def test_numbers_of_one_are_in_the_singular() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "expected"),
+    ("options", "note"),
     [
-        ({"correction": None}, "[…] 95 % interval of the difference (Student’s t)."),
-        ({"correction": "fdr_bh"}, "(Student’s t, false coverage rate 0.05)."),
-        (
+        pytest.param(
+            {"correction": None},
+            "[…] 95 % interval of the difference (Student’s t).",
+            id="uncorrected",
+        ),
+        pytest.param(
+            {"correction": "fdr_bh"},
+            "(Student’s t, false coverage rate 0.05).",
+            id="false discovery rate",
+        ),
+        pytest.param(
             {"test": "tukey"},
             "95 % interval of the difference (studentised range, for all pairs",
+            id="Tukey",
         ),
-        ({"test": "permutation"}, "98.33 % interval of the difference (Student’s t, 95 % for"),
+        pytest.param(
+            {"test": "permutation"},
+            "98.33 % interval of the difference (Student’s t, 95 % for",
+            id="Holm over three differences, by default: 1 - .05 / 3",
+        ),
     ],
 )
-def test_notes_name_the_level_of_the_intervals(many, options, expected) -> None:
-    table = " ".join(
-        str(ma.systems_table(many, baseline="base", interval="difference", **options)).split()
-    )
-    assert expected in table
+def test_notes_name_the_level_of_the_intervals(many, options, note) -> None:
+    """The note says what the brackets beside a difference from the baseline are."""
+    table = ma.systems_table(many, baseline="base", interval="difference", **options)
+    assert note in one_line(table)
 
 
 def test_a_note_says_why_a_mark_stands_beside_an_interval_that_includes_zero() -> None:
-    step = np.resize([0.0, 0.1], 10)
-    values = {"base": np.zeros(10), "first": step + 0.1, "second": step - 0.0105}
+    """Holm's correction is less strict than the intervals, whose level is divided by the number of systems.
+
+    The difference of `second` is significant after that of `first`, and its interval includes 0.
+    """
+    varying = np.resize([0.0, 0.1], 10)
+    values = {"base": np.zeros(10), "first": varying + 0.1, "second": varying - 0.0105}
     frame = long({"AP": {name: list(topics) for name, topics in values.items()}})
-    found = ma.analysis.compare_with_baseline(frame, "base").set_index("name")
-    assert found["significant"].tolist() == [True, True]
-    assert found.loc["second", "low"] < 0 < found.loc["second", "high"]
+    tests = ma.analysis.compare_with_baseline(frame, "base").set_index("name")
+    assert tests["significant"].tolist() == [True, True]
+    assert tests.loc["second", "low"] < 0 < tests.loc["second", "high"]
+
     note = "A sign beside an interval that includes 0 is what Holm’s correction gains."
-    assert note in " ".join(
-        str(ma.systems_table(frame, baseline="base", interval="difference")).split()
-    )
-    assert note not in str(ma.systems_table(frame, baseline="base"))
+    with_intervals = ma.systems_table(frame, baseline="base", interval="difference")
+    assert note in one_line(with_intervals)
+    without_intervals = ma.systems_table(frame, baseline="base")
+    assert note not in one_line(without_intervals)
 
 
 def test_measures_are_selected_and_ordered() -> None:
@@ -748,27 +908,43 @@ def test_rows_are_in_the_order_of_an_experiment() -> None:
     assert list(cells(to_latex(shuffled))) == ["", *sorted(names, reverse=True)]
 
 
-@pytest.mark.parametrize("interval", ["none", "difference", "mean"])
+@pytest.mark.parametrize(("interval", "n_notes"), [("none", 1), ("difference", 2), ("mean", 2)])
 @pytest.mark.parametrize("test", ["t", "permutation", "tukey"])
-def test_at_most_two_lines_are_below_a_table(many, interval: str, test: str) -> None:
-    frame = many.replace({"base": "a baseline"})
-    table = ma.systems_table(frame, baseline="a baseline", interval=interval, test=test)
-    below = str(table).splitlines()[5:]
-    assert len(below) == (1 if interval == "none" else 2)
-    assert max(map(len, below)) <= 80
-    assert table.to_html().count("<p>") == len(below)
-    assert len(str(ma.systems_table(frame, baseline="a baseline", notes="full")).splitlines()) > 7
+def test_at_most_two_lines_are_below_a_table(many, interval: str, n_notes: int, test: str) -> None:
+    """The first note is on the test, the second on the intervals; full notes are longer."""
+    frame = many.replace({"name": {"base": "a baseline"}})
+    options = {"baseline": "a baseline", "interval": interval, "test": test}
+    table = ma.systems_table(frame, **options)
+
+    n_lines_of_table = 5  # the head and four systems
+    notes = str(table).splitlines()[n_lines_of_table:]
+    assert len(notes) == n_notes
+    assert max(map(len, notes)) <= 80
+    assert table.to_html().count("<p>") == n_notes
+
+    full = ma.systems_table(frame, baseline="a baseline", notes="full")
+    assert len(str(full).splitlines()) > n_lines_of_table + 2
 
 
 def test_a_styler_has_notes_below_and_marks_numbers_only(many) -> None:
+    """Bold and underlined is the number of a cell, not its interval."""
     page = to_styler(many, baseline="base", interval="difference").to_html()
     assert re.search(r"caption \{\s*caption-side: bottom;\s*text-align: left;", page)
+
+    # <span style="text-decoration: underline">0.395</span> [−0.062, 0.069]
     assert re.search(r'<span style="text-decoration: underline">[\d.]+†?</span> \[', page)
-    assert not re.search(r'<span style="[^"]*">[^<]*\[', page)
-    styled = re.findall(r"#(T_\w+) {\s*text-decoration: underline", page)
-    assert [re.search(rf'id="{cell}"[^>]*>([^<]*)<', page)[1] for cell in styled] == [
-        "0.416"
-    ]  # the baseline, lower is better
+    inside_of_spans = re.findall(r'<span style="[^"]*">([^<]*)', page)
+    assert not any("[" in content for content in inside_of_spans)
+
+
+def test_a_styler_marks_whole_cells_without_interval(many) -> None:
+    """The baseline has no interval: its ESL, the second best, is underlined by the style of its cell."""
+    page = to_styler(many, baseline="base", interval="difference").to_html()
+    underlined_cells = re.findall(r"#(T_\w+) {\s*text-decoration: underline", page)
+    (cell_id,) = underlined_cells
+    (content,) = re.findall(rf'id="{cell_id}"[^>]*>([^<]*)<', page)
+    mean = many[(many["name"] == "base") & (many["measure"] == "ESL")]["value"].mean()
+    assert content == f"{mean:.3f}" == "0.416"
 
 
 def wide(measures: list[str]) -> pd.DataFrame:
