@@ -16,6 +16,7 @@ from pt_multiaspect.evaluation.long_frames import is_long_frame
 
 @pytest.fixture
 def perquery() -> pd.DataFrame:
+    """Random values of "run 0" to "run 4" on 20 topics by AP and RR, with means from 0 to 0.5."""
     rng = np.random.default_rng(5)
     return array_frame(rng.normal(np.linspace(0, 0.5, 5)[:, None, None], 0.4, (5, 20, 2)))
 
@@ -26,32 +27,36 @@ def per_topic(perquery: pd.DataFrame, measure: str) -> pd.DataFrame:
     )
 
 
-def test_equals_scipy_and_statsmodels(perquery):
-    first, second, *_ = names = perquery["name"].unique().tolist()
-    comparison = compare_with_baseline(perquery, [second, first])
-    assert len(comparison) == 2 * 2 * 4
-    for measure, rows in comparison.groupby("measure"):
-        table = per_topic(perquery, measure)
-        asl = [
-            ttest_rel(table[row.name], table[row.baseline]).pvalue
-            for row in rows.itertuples(index=False)
-        ]
-        assert rows["asl"].tolist() == pytest.approx(asl)
-        means = [
-            (table[row.name] - table[row.baseline]).mean() for row in rows.itertuples(index=False)
-        ]
-        assert rows["difference"].tolist() == pytest.approx(means)
-        for row in rows.itertuples(index=False):
-            # The two baselines are compared once: seven tests, not eight.
-            ends = ttest_rel(table[row.name], table[row.baseline]).confidence_interval(1 - 0.05 / 7)
-            assert (row.low, row.high) == pytest.approx(tuple(ends))
-        once = rows[~((rows["baseline"] == first) & (rows["name"] == second))]
-        reject, p, *_ = multipletests(once["asl"], 0.05, "holm")
-        assert once["p"].tolist() == pytest.approx(p.tolist())
-        assert once["significant"].tolist() == reject.tolist()
-        assert 0 < reject.sum() < 7
-    assert comparison["baseline"].unique().tolist() == [second, first]
-    assert [name for name in comparison["name"].unique().tolist() if name in names[2:]] == names[2:]
+def test_two_baselines_are_compared_with_each_other_system(perquery):
+    comparison = compare_with_baseline(perquery, ["run 1", "run 0"])
+    assert len(comparison) == 2 * 2 * 4  # measures, baselines, other systems
+    assert comparison["baseline"].unique().tolist() == ["run 1", "run 0"]
+    # The other systems are in the order of the frame.
+    names = [name for name in comparison["name"].unique() if name not in ("run 0", "run 1")]
+    assert names == ["run 2", "run 3", "run 4"]
+
+
+@pytest.mark.parametrize("measure", ["AP", "RR"])
+def test_equals_scipy_and_statsmodels(perquery, measure):
+    """The levels and intervals of paired t-tests, corrected by Holm and by Bonferroni."""
+    comparison = compare_with_baseline(perquery, ["run 1", "run 0"])
+    rows = comparison[comparison["measure"] == measure]
+    values = per_topic(perquery, measure)
+    # Each baseline has four rows; that of run 0 and run 1 is a row of both, and counts once.
+    n_tests = 4 + 4 - 1
+    for row in rows.itertuples(index=False):
+        test = ttest_rel(values[row.name], values[row.baseline])
+        assert row.asl == pytest.approx(test.pvalue)
+        difference = (values[row.name] - values[row.baseline]).mean()
+        assert row.difference == pytest.approx(difference)
+        interval = test.confidence_interval(1 - 0.05 / n_tests)
+        assert (row.low, row.high) == pytest.approx((interval.low, interval.high))
+    is_repeated = (rows["baseline"] == "run 0") & (rows["name"] == "run 1")
+    tests = rows[~is_repeated]
+    is_rejected, corrected_levels, *_ = multipletests(tests["asl"], 0.05, "holm")
+    assert tests["p"].tolist() == pytest.approx(corrected_levels.tolist())
+    assert tests["significant"].tolist() == is_rejected.tolist()
+    assert 0 < is_rejected.sum() < n_tests
 
 
 def test_intervals_have_the_level_of_the_test_and_no_width_for_equal_differences(perquery):
@@ -102,31 +107,30 @@ def test_the_result_does_not_depend_on_the_order_of_rows(perquery):
     [
         ("nobody", {}, "expected names of systems .*, got nobody"),
         ([], {}, "expected names of systems"),
-        (["FIRST", "FIRST"], {}, "baseline: expected distinct names, got several"),
-        ("FIRST", {"test": "z"}, "test: expected one of"),
-        ("FIRST", {"alpha": 5}, "alpha"),
-        ("FIRST", {"correction": "none"}, "correction"),
+        (["run 0", "run 0"], {}, "baseline: expected distinct names, got several"),
+        ("run 0", {"test": "z"}, "test: expected one of"),
+        ("run 0", {"alpha": 5}, "alpha"),
+        ("run 0", {"correction": "none"}, "correction"),
         (
-            "FIRST",
+            "run 0",
             {"test": "tukey", "correction": "fdr_bh"},
             "corrects for the number of pairs itself",
         ),
-        ("FIRST", {"test": "permutation", "n_resamples": 3}, "at least 20"),
+        ("run 0", {"test": "permutation", "n_resamples": 3}, "at least 20"),
     ],
 )
 def test_bad_input(perquery, baseline, options, message):
-    first = perquery["name"].iloc[0]
-    names = (
-        first if baseline == "FIRST" else [first if name == "FIRST" else name for name in baseline]
-    )
     with pytest.raises(MultiAspectError, match=message):
-        compare_with_baseline(perquery, baseline if baseline == "nobody" else names, **options)
+        compare_with_baseline(perquery, baseline, **options)
 
 
-@pytest.mark.parametrize("by", [None, {"q0": "x", "q1": "x", "q2": "x", "q3": "y"}])
-def test_wins_and_verdicts_follow_the_direction_of_the_measure(by):
-    """Of labels that name no known measure, the direction is not assumed; differences of rounding are ties."""
-    values = {
+def values_of_three_measures():
+    """Return the same values for ESL (lower is better), DCG (higher is), and a label of no measure.
+
+    The run "more" has higher values than "base" on all four topics; "equal" has the same but for
+    rounding.
+    """
+    values_by_run = {
         "base": [1.0, 1.0, 1.0, 1.0],
         "more": [2.0, 2.1, 2.2, 2.0],
         "equal": [0.1 + 0.9, 1.0, 1.0 + 1e-15, 1.0],
@@ -134,24 +138,45 @@ def test_wins_and_verdicts_follow_the_direction_of_the_measure(by):
     rows = [
         (name, f"q{topic}", measure, value)
         for measure in ("ESL", "DCG", "odd")
-        for name in values
-        for topic, value in enumerate(values[name])
+        for name, values in values_by_run.items()
+        for topic, value in enumerate(values)
     ]
-    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    tests = compare_with_baseline(perquery, "base", by=by)
+    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+
+
+#: Groups of three topics and of one.
+GROUPS = {"q0": "x", "q1": "x", "q2": "x", "q3": "y"}
+
+
+@pytest.mark.parametrize("by", [None, GROUPS], ids=["all topics", "groups"])
+def test_wins_and_verdicts_follow_the_direction_of_the_measure(by):
+    """Of a label that names no measure, the verdict says what is higher, and this is a win."""
+    tests = compare_with_baseline(values_of_three_measures(), "base", by=by)
     if by is not None:
-        single = tests[(tests["group"] == "y") & (tests["name"] == "more")].set_index("measure")
-        assert single[["wins", "losses", "ties", "verdict"]].to_numpy().tolist() == [
-            [0, 1, 0, ""], [1, 0, 0, ""], [1, 0, 0, ""],
-        ]  # fmt: skip
         tests = tests[tests["group"] == "all"]
     more = tests[tests["name"] == "more"].set_index("measure")
     assert more["verdict"].to_dict() == {"ESL": "worse", "DCG": "better", "odd": "higher"}
     assert more["wins"].to_dict() == {"ESL": 0, "DCG": 4, "odd": 4}
     assert more["losses"].to_dict() == {"ESL": 4, "DCG": 0, "odd": 0}
+
+
+@pytest.mark.parametrize("by", [None, GROUPS], ids=["all topics", "groups"])
+def test_differences_of_rounding_are_ties(by):
+    tests = compare_with_baseline(values_of_three_measures(), "base", by=by)
+    if by is not None:
+        tests = tests[tests["group"] == "all"]
     equal = tests[tests["name"] == "equal"]
     assert equal["ties"].tolist() == [4, 4, 4]
     assert equal["verdict"].tolist() == ["", "", ""]
+
+
+def test_a_group_of_one_topic_has_wins_but_no_verdict():
+    tests = compare_with_baseline(values_of_three_measures(), "base", by=GROUPS)
+    more = tests[(tests["group"] == "y") & (tests["name"] == "more")].set_index("measure")
+    assert more["wins"].to_dict() == {"ESL": 0, "DCG": 1, "odd": 1}
+    assert more["losses"].to_dict() == {"ESL": 1, "DCG": 0, "odd": 0}
+    assert more["ties"].to_dict() == {"ESL": 0, "DCG": 0, "odd": 0}
+    assert more["verdict"].to_dict() == {"ESL": "", "DCG": "", "odd": ""}
 
 
 def test_the_pair_of_an_experiment_is_read_as_its_values(perquery):
@@ -181,43 +206,79 @@ def test_rounding_errors_are_no_differences_in_groups_of_one_topic():
     assert alone[["low", "high", "asl", "p"]].isna().all()
 
 
+def random_frame_and_baselines(seed):
+    """Return values of 2 to 11 runs on 4 to 29 topics with a column of groups, and some baselines.
+
+    The groups of topics are "short", "long" and "alone", which has one topic and thus no test.
+    """
+    rng = np.random.default_rng(seed)
+    n_runs, n_topics = int(rng.integers(2, 12)), int(rng.integers(4, 30))
+    effects = rng.normal(0, rng.uniform(0, 0.4), (n_runs, 1, 1))
+    frame = array_frame(effects + rng.normal(0, 0.3, (n_runs, n_topics, 2)))
+    number_of_topic = frame["qid"].str[1:].astype(int)
+    frame["length"] = np.where(number_of_topic % 3 > 0, "long", "short")
+    frame.loc[number_of_topic == 0, "length"] = "alone"
+    first, *others = frame["name"].unique().tolist()
+    n_further_baselines = int(rng.integers(len(others) + 1))
+    return frame, [first, *others[:n_further_baselines]]
+
+
 @pytest.mark.every(5)
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", None])
 @pytest.mark.parametrize("by", [None, "length"])
 @pytest.mark.parametrize("seed", range(8))
 def test_a_difference_whose_interval_excludes_zero_is_significant(correction, by, seed):
-    rng = np.random.default_rng(seed)
-    runs, topics = int(rng.integers(2, 12)), int(rng.integers(4, 30))
-    effects = rng.normal(0, rng.uniform(0, 0.4), (runs, 1, 1))
-    frame = array_frame(effects + rng.normal(0, 0.3, (runs, topics, 2)))
-    first, *others = frame["name"].unique().tolist()
-    frame["length"] = np.where(frame["qid"].str[1:].astype(int) % 3, "long", "short")
-    frame.loc[frame["qid"] == frame["qid"].iloc[0], "length"] = "alone"  # without interval and p
-    baselines = [first, *others[: int(rng.integers(len(others) + 1))]]
-    found = compare_with_baseline(frame, baselines, correction=correction, by=by)
-    excludes_zero = (found["low"] > 0) | (found["high"] < 0)
-    assert not (excludes_zero & ~found["significant"]).any()
+    """And the other way round, but for Holm, which rejects more than the intervals of Bonferroni."""
+    frame, baselines = random_frame_and_baselines(seed)
+    comparison = compare_with_baseline(frame, baselines, correction=correction, by=by)
+    excludes_zero = (comparison["low"] > 0) | (comparison["high"] < 0)
+    is_significant = comparison["significant"]
+    assert not (excludes_zero & ~is_significant).any()
     if correction != "holm":
-        assert not (found["significant"] & ~excludes_zero).any()
-    for _, family in found.dropna(subset=["p"]).groupby(
-        ["measure", found["group"] == "all"] if by else "measure"
-    ):
-        once = family[
-            ~family[["baseline", "name", *(["group"] if by else [])]]
-            .apply(frozenset, axis=1)
-            .duplicated()
-        ]
-        m = 1 if correction is None else len(once)
-        n_rejected = max(1, once["significant"].sum()) if correction == "fdr_bh" else 1
+        assert not (is_significant & ~excludes_zero).any()
+
+
+def distinct_tests(family):
+    """Return the rows of a family without those that compare two systems of a row above again."""
+    pairs = [
+        (frozenset([row.name, row.baseline]), getattr(row, "group", "all"))
+        for row in family.itertuples()
+    ]
+    return family[~pd.Series(pairs, index=family.index).duplicated()]
+
+
+@pytest.mark.every(5)
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", None])
+@pytest.mark.parametrize("by", [None, "length"])
+@pytest.mark.parametrize("seed", range(8))
+def test_intervals_are_corrected_for_the_tests_of_a_family(correction, by, seed):
+    """Their level is that of Bonferroni or, by fdr_bh, times the number of rejected hypotheses.
+
+    The tests of a measure on all topics are a family, and those on its groups another one.
+    """
+    frame, baselines = random_frame_and_baselines(seed)
+    comparison = compare_with_baseline(frame, baselines, correction=correction, by=by)
+    families = ["measure"]
+    if by is not None:
+        families.append(comparison["group"] == "all")
+    for _, family in comparison.dropna(subset=["p"]).groupby(families):
+        tests = distinct_tests(family)
+        if correction is None:
+            alpha = 0.05
+        elif correction == "fdr_bh":
+            n_rejected = max(1, tests["significant"].sum())
+            alpha = 0.05 * n_rejected / len(tests)
+        else:
+            alpha = 0.05 / len(tests)
         for row in family.itertuples():
-            of_group = (
-                frame if by is None or row.group == "all" else frame[frame["length"] == row.group]
+            topics = frame
+            if by is not None and row.group != "all":
+                topics = frame[frame["length"] == row.group]
+            values = per_topic(topics, row.measure)
+            interval = ttest_rel(values[row.name], values[row.baseline]).confidence_interval(
+                1 - alpha
             )
-            table = per_topic(of_group, row.measure)
-            ends = ttest_rel(table[row.name], table[row.baseline]).confidence_interval(
-                1 - n_rejected * 0.05 / m
-            )
-            assert (row.low, row.high) == pytest.approx(tuple(ends))
+            assert (row.low, row.high) == pytest.approx((interval.low, interval.high))
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "permutation"])
@@ -228,32 +289,55 @@ def test_resampling_tests_have_the_intervals_of_the_t_test(perquery, test):
 
 
 def test_tukeys_intervals_are_those_of_the_studentised_range(perquery):
-    names = perquery["name"].unique().tolist()
-    found = compare_with_baseline(perquery, names[0], "tukey", n_resamples=100)
-    for row in found.itertuples():
-        table = per_topic(perquery, row.measure)
-        z = table[row.name] - table[row.baseline]
-        half = studentized_range.ppf(0.95, len(names), len(z) - 1) / np.sqrt(2) * z.sem()
-        assert (row.low, row.high) == pytest.approx((z.mean() - half, z.mean() + half))
-    pair = perquery[perquery["name"].isin(names[:2])]
-    expected = compare_with_baseline(pair, names[0], correction=None)[["low", "high"]]
-    pd.testing.assert_frame_equal(
-        compare_with_baseline(pair, names[0], "tukey")[["low", "high"]], expected
-    )
+    """Half their length is the quantile of the range of five systems, over √2, times the standard error."""
+    comparison = compare_with_baseline(perquery, "run 0", "tukey", n_resamples=100)
+    n_systems, n_topics = 5, 20
+    quantile = studentized_range.ppf(0.95, n_systems, n_topics - 1)
+    for row in comparison.itertuples():
+        values = per_topic(perquery, row.measure)
+        differences = values[row.name] - values[row.baseline]
+        half = quantile / np.sqrt(2) * differences.sem()
+        mean = differences.mean()
+        assert (row.low, row.high) == pytest.approx((mean - half, mean + half))
+
+
+def test_tukeys_intervals_of_two_systems_are_those_of_a_t_test(perquery):
+    pair = perquery[perquery["name"].isin(["run 0", "run 1"])]
+    by_tukey = compare_with_baseline(pair, "run 0", "tukey")
+    by_t_test = compare_with_baseline(pair, "run 0", correction=None)
+    pd.testing.assert_frame_equal(by_tukey[["low", "high"]], by_t_test[["low", "high"]])
+
+
+def draw_comparisons(true_differences, correction):
+    """Yield 150 comparisons of runs with these differences from a baseline, on 50 random topics."""
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        noise = rng.normal(0, 0.4, (len(true_differences), 50))
+        differences = true_differences[:, None] + noise
+        baseline = np.zeros((1, 50))
+        values = np.concatenate([baseline, differences])[:, :, None]
+        yield compare_with_baseline(array_frame(values), "run 0", correction=correction)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("correction", ["holm", "fdr_bh"])
-def test_corrected_intervals_cover_what_they_say(correction):
-    """Holm: all of ten; fdr_bh: the significant ones, of ten large and ten small differences."""
-    rng, missed = np.random.default_rng(0), []
-    truth = np.repeat([0.3, 0.02], 10) if correction == "fdr_bh" else np.full(10, 0.5)
-    for _ in range(150):
-        z = truth[:, None] + rng.normal(0, 0.4, (len(truth), 50))
-        values = np.concatenate([np.zeros((1, 50)), z])[:, :, None]
-        found = compare_with_baseline(array_frame(values), "run 0", correction=correction)
-        wrong = (found["low"] > truth) | (found["high"] < truth)
-        significant = found["significant"]
-        false_coverage = (wrong & significant).sum() / max(1, significant.sum())
-        missed.append(wrong.any() if correction == "holm" else false_coverage)
-    assert np.mean(missed) < 0.05 + 0.04
+def test_intervals_by_holm_cover_all_true_differences():
+    """Of at least 95 % of the experiments, but for chance, all ten intervals are right."""
+    truth = np.full(10, 0.5)
+    misses_any = []
+    for comparison in draw_comparisons(truth, "holm"):
+        is_wrong = (comparison["low"] > truth) | (comparison["high"] < truth)
+        misses_any.append(is_wrong.any())
+    assert np.mean(misses_any) < 0.05 + 0.04
+
+
+@pytest.mark.slow
+def test_intervals_by_fdr_bh_cover_the_true_differences_that_are_significant():
+    """On average, at most 5 % of the intervals of significant differences, but for chance, are wrong."""
+    truth = np.repeat([0.3, 0.02], 10)  # ten large and ten small differences
+    false_coverages = []
+    for comparison in draw_comparisons(truth, "fdr_bh"):
+        is_wrong = (comparison["low"] > truth) | (comparison["high"] < truth)
+        is_significant = comparison["significant"]
+        n_significant = max(1, is_significant.sum())
+        false_coverages.append((is_wrong & is_significant).sum() / n_significant)
+    assert np.mean(false_coverages) < 0.05 + 0.04

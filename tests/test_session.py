@@ -32,6 +32,8 @@ QRELS = {
     }
 }
 RUN = {"q": {"d1": 2.0, "d2": 1.0}}
+#: With the gains of relevance and the usabilities of plain: d1 has 3 · 1, and d2 has 2 · 2. At a
+#: further rank, this is divided by the logarithm to the base 2 of the relevance above, if above 1.
 ONE = MDCU(themes="relevance", usability="plain", aspects={"relevance": 3, "plain": 2})
 NORMALISED = nMDCU(themes="relevance", usability="plain", aspects={"relevance": 3, "plain": 2})
 
@@ -40,57 +42,59 @@ NORMALISED = nMDCU(themes="relevance", usability="plain", aspects={"relevance": 
 # ------------------------------------------------------------------------------
 
 
+def golden_qrels(content: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Return the gains on the themes, the usabilities and the rank in the ideal of each document."""
+    documents = {}
+    for docno, (gains, usabilities) in content["documents"].items():
+        rank_in_ideal = content["ideal"].index(docno) + 1
+        documents[docno] = {
+            **dict(zip(THEMES, gains, strict=True)),
+            **dict(zip(USABILITY, usabilities, strict=True)),
+            "ideal": rank_in_ideal,
+        }
+    return documents
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize("overlap", ["1.01", "2.0", "3.0", "5.0"])
 @pytest.mark.parametrize("as_string", [False, True], ids=["object", "string"])
 def test_golden_at_every_rank(overlap: str, as_string: bool) -> None:
+    """The values of the public program; each of its rankings is a topic, all with the same judgments."""
     content = golden("mdcu.json")
-    documents = {
-        docno: dict(
-            zip(
-                (*THEMES, *USABILITY, "ideal"),
-                [*gains, *usable, content["ideal"].index(docno) + 1],
-                strict=True,
-            )
-        )
-        for docno, (gains, usable) in content["documents"].items()
-    }
-    usable = Aspect(sorted({labels[name] for labels in documents.values() for name in USABILITY}))
-    aspects = Aspects({**dict.fromkeys(THEMES, 3), **dict.fromkeys(USABILITY, usable)})
-    shared: dict[str, Any] = {
+    documents = golden_qrels(content)
+    scale_of_usability = Aspect(
+        sorted({labels[name] for labels in documents.values() for name in USABILITY})
+    )
+    settings: dict[str, Any] = {
         "themes": THEMES,
         "usability": USABILITY,
         "overlap": float(overlap),
-        "aspects": aspects,
+        "aspects": Aspects(
+            {**dict.fromkeys(THEMES, 3), **dict.fromkeys(USABILITY, scale_of_usability)}
+        ),
     }
     qrels = dict.fromkeys(content["rankings"], documents)
     run = {
-        name: {docno: -float(rank) for rank, docno in enumerate(docs)}
-        for name, docs in content["rankings"].items()
+        topic: {docno: -float(rank) for rank, docno in enumerate(docnos)}
+        for topic, docnos in content["rankings"].items()
     }
-    measures = {
-        (name, rank): measure @ rank
-        for rank in range(1, 11)
-        for name, measure in (("mdcu", MDCU(**shared)), ("nmdcu", nMDCU(ideal="ideal", **shared)))
-    }
-    result = {
-        (m.measure, m.query_id): m.value
-        for m in ir_measures.iter_calc(list(measures.values()), qrels, run)
-    }
-    labelled = {
-        str(key): str(measure) if as_string else measure for key, measure in measures.items()
-    }
-    table = ma.evaluate({"run": run}, qrels, labelled, progress=False).set_index(
-        ["measure", "qid"]
-    )["value"]
-    for name, values in content["values"][overlap].items():
-        for (kind, rank), measure in measures.items():
-            assert result[measure, name] == pytest.approx(values[kind][rank - 1], abs=1e-9), (
-                name,
-                kind,
-                rank,
-            )
-            assert table[str((kind, rank)), name] == result[measure, name]
+    measures: dict[str, ma.Measure] = {}
+    for rank in range(1, 11):
+        measures[f"mdcu {rank}"] = MDCU(**settings) @ rank
+        measures[f"nmdcu {rank}"] = nMDCU(ideal="ideal", **settings) @ rank
+    by_ir_measures = {}
+    for metric in ir_measures.iter_calc(list(measures.values()), qrels, run):
+        by_ir_measures[metric.measure, metric.query_id] = metric.value
+    metrics = {label: str(measure) if as_string else measure for label, measure in measures.items()}
+    table = ma.evaluate({"run": run}, qrels, metrics, progress=False)
+    by_evaluate = table.set_index(["measure", "qid"])["value"]
+    for topic, expected_values in content["values"][overlap].items():
+        for label, measure in measures.items():
+            name, rank = label.split()
+            expected = expected_values[name][int(rank) - 1]
+            value = by_ir_measures[measure, topic]
+            assert value == pytest.approx(expected, abs=1e-9), (topic, label)
+            assert by_evaluate[label, topic] == value
 
 
 # -- by hand and against the reference
@@ -98,12 +102,19 @@ def test_golden_at_every_rank(overlap: str, as_string: bool) -> None:
 
 
 def test_by_hand() -> None:
-    """3 is cumulated above rank 2, so that the 2 is divided by log2 3; the usabilities are 1 and 2."""
-    assert ONE.calc_aggregate(QRELS, RUN) == pytest.approx(3 + 2 * 2 / 1.584962500721156, abs=1e-12)
-    assert (ONE @ 1).calc_aggregate(QRELS, RUN) == 3
-    assert ONE(overlap=3).calc_aggregate(QRELS, RUN) == 3 + 2 * 2
-    turned = {"q": {"d2": 2.0, "d1": 1.0}}
-    assert ONE.calc_aggregate(QRELS, turned) == 2 * 2 + 3
+    """A gain times usability is divided by the logarithm of the gains above, to the base `overlap`."""
+    d1_first = {"q": {"d1": 2.0, "d2": 1.0}}
+    d2_first = {"q": {"d2": 2.0, "d1": 1.0}}
+    d1 = 3 * 1  # gain · usability
+    d2 = 2 * 2
+    assert (ONE @ 1).calc_aggregate(QRELS, d1_first) == d1
+    # The base is 2, and the gain of d1 is 3.
+    value = ONE.calc_aggregate(QRELS, d1_first)
+    assert value == pytest.approx(d1 + d2 / math.log2(3), abs=1e-12)
+    # The gain of d2 is 2, and log2(2) = 1.
+    assert ONE.calc_aggregate(QRELS, d2_first) == d2 + d1
+    # The logarithm of 3 to the base 3 is 1.
+    assert ONE(overlap=3).calc_aggregate(QRELS, d1_first) == d1 + d2
 
 
 def test_what_is_not_usable_is_covered_all_the_same() -> None:
@@ -123,6 +134,15 @@ def test_missing_labels_have_no_gain_and_make_a_document_unusable() -> None:
     assert NORMALISED.calc_aggregate(qrels, RUN) == 0
 
 
+def with_settings(function: Callable[..., float], *settings: Any) -> Callable[..., float]:
+    """Return a function of run and judgments that calls the reference with these settings."""
+
+    def reference_value(run: ref.Run, judgments: ref.Judgments) -> float:
+        return function(run, judgments, *settings)
+
+    return reference_value
+
+
 @given(scaled_collections(min_aspects=2, zero=True), st.sampled_from([None, 1, 3]), st.data())
 @examples(25)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
@@ -131,131 +151,159 @@ def test_against_the_reference(
     cutoff: int | None,
     data: st.DataObject,
 ) -> None:
-    collection, aspects, theirs = drawn
+    """Some aspects are themes, the others usabilities; two bases of the logarithm are drawn."""
+    collection, aspects, reference_aspects = drawn
     names = data.draw(st.permutations(collection.names))
-    split = data.draw(st.integers(1, len(names) - 1))
-    themes, usability = names[:split], names[split:]
-    cases = {}
-    for overlap in data.draw(
+    n_themes = data.draw(st.integers(1, len(names) - 1))
+    themes, usability = names[:n_themes], names[n_themes:]
+    overlaps = data.draw(
         st.lists(st.sampled_from([1.01, 1.5, 2, 10]), min_size=2, max_size=2, unique=True)
-    ):
-        for measure, function in ((MDCU, ref.mdcu), (nMDCU, ref.nmdcu)):
-            cases[
-                measure(
-                    themes=themes,
-                    usability=usability,
-                    overlap=overlap,
-                    aspects=Aspects(aspects),
-                    cutoff=cutoff,
-                )
-            ] = lambda run, judged, function=function, overlap=overlap: function(
-                run, judged, theirs, themes, usability, overlap, cutoff
+    )
+    reference_by_measure = {}
+    for overlap in overlaps:
+        for family, function in ((MDCU, ref.mdcu), (nMDCU, ref.nmdcu)):
+            measure = family(
+                themes=themes,
+                usability=usability,
+                overlap=overlap,
+                aspects=Aspects(aspects),
+                cutoff=cutoff,
             )
-    compare(cases, collection)
+            reference_by_measure[measure] = with_settings(
+                function, reference_aspects, themes, usability, overlap, cutoff
+            )
+    compare(reference_by_measure, collection)
 
 
 @pytest.mark.parametrize("cutoff", [None, 1, 2, 3])
 def test_collections_with_utility_against_the_reference(cutoff: int | None) -> None:
-    """Few of the collections above have a document with utility among more documents than the cutoff."""
+    """Of 20 topics with six judged documents, most of which have utility: more than the cutoff."""
     rng = random.Random(7)
-    names = ("a", "b", "u")
     labels = {
-        f"q{n}": {
-            f"d{m}": {"a": rng.randrange(4), "b": rng.randrange(4), "u": rng.randrange(3)}
-            for m in range(6)
+        f"q{topic}": {
+            f"d{document}": {"a": rng.randrange(4), "b": rng.randrange(4), "u": rng.randrange(3)}
+            for document in range(6)
         }
-        for n in range(20)
+        for topic in range(20)
     }
-    run = {
-        qid: {docno: rng.random() for docno in rng.sample([*documents, "x", "y"], 6)}
-        for qid, documents in labels.items()
+    run = {}
+    for qid, documents in labels.items():
+        retrieved = rng.sample([*documents, "x", "y"], 6)  # x and y are not judged
+        run[qid] = {docno: rng.random() for docno in retrieved}
+    highest_grades = {"a": 3, "b": 3, "u": 2}
+    reference_aspects = {
+        name: ref.ref_aspect(range(highest + 1)) for name, highest in highest_grades.items()
     }
-    scales = {"a": 3, "b": 3, "u": 2}
-    theirs = {name: ref.ref_aspect(range(top + 1)) for name, top in scales.items()}
-    cases = {}
+    reference_by_measure = {}
     for overlap in (1.5, 3):
-        for measure, function in ((MDCU, ref.mdcu), (nMDCU, ref.nmdcu)):
-            named = measure(
-                themes="a,b", usability="u", overlap=overlap, aspects=scales, cutoff=cutoff
+        for family, function in ((MDCU, ref.mdcu), (nMDCU, ref.nmdcu)):
+            measure = family(
+                themes="a,b", usability="u", overlap=overlap, aspects=highest_grades, cutoff=cutoff
             )
-            cases[named] = lambda run, judged, function=function, overlap=overlap: function(
-                run, judged, theirs, ["a", "b"], ["u"], overlap, cutoff
+            reference_by_measure[measure] = with_settings(
+                function, reference_aspects, ["a", "b"], ["u"], overlap, cutoff
             )
-    compare(cases, Collection(names, labels, run))
+    compare(reference_by_measure, Collection(("a", "b", "u"), labels, run))
 
 
 # -- the ideal
 # -------------------------------------------------------------------------------------------------
 
 
+def test_the_greedy_ideal_scores_exactly_1() -> None:
+    """It begins with d2, which adds 2 · 2 at the first rank, where d1 would add 3 · 1."""
+    greedy = {"q": {"d2": 2.0, "d1": 1.0}}
+    assert NORMALISED.calc_aggregate(QRELS, greedy) == 1
+
+
 @pytest.mark.slow
-def test_the_greedy_ideal_scores_exactly_1_and_the_optimum_can_exceed_it() -> None:
-    """Greedy puts d2 first (4 > 3), then d1 adds 3 / log2(2); d1 first leaves 2 · 2 / log2(3) for d2."""
-    best = {"q": {"d2": 2.0, "d1": 1.0}}
-    assert NORMALISED.calc_aggregate(QRELS, best) == 1
+def test_the_optimum_can_exceed_the_greedy_ideal() -> None:
+    """Of 40 random sets of judgments of four documents, by all their rankings."""
     rng = random.Random(3)
-    values: list[float] = []
+    aspects = Aspects({"a": 3, "b": 3, "u": Aspect([0, 0.5, 1])})
+    measure = nMDCU(themes="a,b", usability="u", aspects=aspects)
+    optima: list[float] = []
     for _ in range(40):
         labels = {
             f"d{n}": {"a": rng.randrange(4), "b": rng.randrange(4), "u": rng.choice((0, 0.5, 1))}
             for n in range(4)
         }
-        orders = list(itertools.permutations(labels))
-        qrels = {f"{index:02d}": labels for index in range(len(orders))}
+        # One topic per ranking, all with the same judgments.
         run = {
-            f"{index:02d}": {docno: -float(rank) for rank, docno in enumerate(order)}
-            for index, order in enumerate(orders)
+            f"{number:02d}": {docno: -float(rank) for rank, docno in enumerate(order)}
+            for number, order in enumerate(itertools.permutations(labels))
         }
-        measure = nMDCU(
-            themes="a,b", usability="u", aspects=Aspects({"a": 3, "b": 3, "u": Aspect([0, 0.5, 1])})
-        )
-        scores = ma.evaluate({"run": run}, qrels, measure, progress=False)["value"]
-        values.append(scores.max())
-        # One of the rankings is the greedy one.
-        assert scores.max() == 0 or (scores == 1).any()
-    short = [1 - 1 / value for value in values if value]
-    assert min(short) >= -1e-12
-    assert 0.02 < sum(short) / len(short) < 0.05
-    assert max(short) < 0.24
+        qrels = dict.fromkeys(run, labels)
+        values = ma.evaluate({"run": run}, qrels, measure, progress=False)["value"]
+        if values.max() > 0:
+            assert (values == 1).any()  # the greedy one
+            optima.append(values.max())
+    excess = [1 - 1 / optimum for optimum in optima]
+    assert min(excess) >= -1e-12
+    assert 0.02 < sum(excess) / len(excess) < 0.05
+    assert max(excess) < 0.24
 
 
 def test_the_ideal_has_as_many_ranks_as_the_cutoff() -> None:
-    """Greedy puts d2 first, which adds 4, then d1, which adds 3 / log2(2); d1 first leaves 4 / log2(3) for d2."""
-    assert (NORMALISED @ 1).calc_aggregate(QRELS, RUN) == 3 / 4
-    assert (NORMALISED @ 2).calc_aggregate(QRELS, RUN) == pytest.approx((3 + 4 / math.log2(3)) / 7)
+    """The ideal is d2, which adds 2 · 2, then d1, which adds 3 · 1 / log2(2)."""
+    d1_first = {"q": {"d1": 2.0, "d2": 1.0}}
+    ideal_at_1 = 2 * 2
+    assert (NORMALISED @ 1).calc_aggregate(QRELS, d1_first) == 3 * 1 / ideal_at_1
+    ideal_at_2 = 2 * 2 + 3 * 1
+    d1_and_d2 = 3 * 1 + 2 * 2 / math.log2(3)
+    value = (NORMALISED @ 2).calc_aggregate(QRELS, d1_first)
+    assert value == pytest.approx(d1_and_d2 / ideal_at_2)
 
 
-def test_equal_documents_do_not_depend_on_their_names_or_rows() -> None:
-    """d1 and d2 add as much at rank 1; the one with the larger usability goes first, whatever its name."""
-    left, right = {"relevance": 2, "plain": 4}, {"relevance": 4, "plain": 2}
-    values = set()
-    for first, second in ((left, right), (right, left)):
-        qrels = {"q": {"d1": first, "d2": second}}
-        measure = nMDCU(themes="relevance", usability="plain", aspects={"relevance": 4, "plain": 4})
-        values.add(measure.calc_aggregate(qrels, {"q": {"d1" if first is left else "d2": 2.0}}))
-    assert values == {8 / (8 + 8)}
+@pytest.mark.parametrize(
+    ("more_usable", "more_relevant"), [("d1", "d2"), ("d2", "d1")], ids=["d1 first", "d2 first"]
+)
+def test_equally_useful_documents_do_not_depend_on_their_names_or_rows(
+    more_usable: str, more_relevant: str
+) -> None:
+    """Both documents add 8 at the first rank; that of the larger usability is the first of the ideal."""
+    labels = {
+        more_usable: {"relevance": 2, "plain": 4},
+        more_relevant: {"relevance": 4, "plain": 2},
+    }
+    qrels = {"q": {"d1": labels["d1"], "d2": labels["d2"]}}
+    measure = nMDCU(themes="relevance", usability="plain", aspects={"relevance": 4, "plain": 4})
+    ideal = 2 * 4 + 4 * 2 / math.log2(2)  # with the other first: 4 · 2 + 2 · 4 / log2(4)
+    assert measure.calc_aggregate(qrels, {"q": {more_usable: 1.0}}) == 2 * 4 / ideal
 
 
 def test_of_equally_useful_documents_the_ideal_begins_with_that_of_the_larger_gain_on_the_first_theme() -> (
     None
 ):
-    """Both add 3 at rank 1. d2 first leaves 3 / log2(2) for d1, d1 first only 1 + 2 / log2(3) for d2."""
+    """Both documents of the topic add 3 at the first rank, and have the same usability."""
     qrels = {"q": {"d1": {"a": 0, "b": 3, "u": 1}, "d2": {"a": 1, "b": 2, "u": 1}}}
-    run = {"q": {"d1": 2.0, "d2": 1.0}}
+    d1_first = {"q": {"d1": 2.0, "d2": 1.0}}
     measure = nMDCU(themes="a,b", usability="u", aspects={"a": 3, "b": 3, "u": 1})
-    assert measure.calc_aggregate(qrels, run) == pytest.approx((3 + 1 + 2 / math.log2(3)) / 6)
-    assert measure(themes="b,a").calc_aggregate(qrels, run) == 1
+    # By theme a, d2 is first: 1 + 2, then d1, whose 3 on b is divided by log2(2).
+    ideal = (1 + 2) + 3
+    # d1 first: 3, then 1 on a, and 2 on b divided by log2(3).
+    value = measure.calc_aggregate(qrels, d1_first)
+    assert value == pytest.approx((3 + 1 + 2 / math.log2(3)) / ideal)
+    # By theme b, d1 is first.
+    assert measure(themes="b,a").calc_aggregate(qrels, d1_first) == 1
 
 
 def test_a_given_ideal_list() -> None:
-    """Its ranks may have gaps, and documents outside it are not in the ideal."""
-    given_list = NORMALISED(ideal="place")
-    assert given_list.calc_aggregate(QRELS, {"q": {"d2": 2.0, "d1": 1.0}}) == 1
-    qrels = {"q": {**QRELS["q"], "d2": {**QRELS["q"]["d2"], "place": float("nan")}}}
-    assert given_list.calc_aggregate(qrels, RUN) == pytest.approx((3 + 4 / 1.584962500721156) / 3)
-    assert (given_list @ 1).calc_aggregate(qrels, RUN) == 1
+    """`ideal` is a column with the ranks of the ideal; documents without a rank are not in it."""
+    by_place = NORMALISED(ideal="place")
+    d1 = {"relevance": 3, "plain": 1, "place": 2}
+    d2 = {"relevance": 2, "plain": 2, "place": 1}
+    d1_first = {"q": {"d1": 2.0, "d2": 1.0}}
+    d2_first = {"q": {"d2": 2.0, "d1": 1.0}}
+    assert by_place.calc_aggregate({"q": {"d1": d1, "d2": d2}}, d2_first) == 1
+    # The ideal has d1 alone, with rank 2; rank 1 is a gap.
+    qrels = {"q": {"d1": d1, "d2": {**d2, "place": float("nan")}}}
+    ideal = 3 * 1
+    value = by_place.calc_aggregate(qrels, d1_first)
+    assert value == pytest.approx((3 * 1 + 2 * 2 / math.log2(3)) / ideal)
+    assert (by_place @ 1).calc_aggregate(qrels, d1_first) == 1
     assert (
-        str(given_list)
+        str(by_place)
         == "nMDCU(themes='relevance',usability='plain',ideal='place',aspects={'relevance': 3, 'plain': 2})"
     )
 
@@ -275,24 +323,27 @@ def test_there_are_no_upper_bounds() -> None:
             upper_bound(QRELS, measure)
 
 
-def test_names_print_so_that_they_are_read_back() -> None:
-    for themes in (["a,b", "c"], "c", "label", ("x y", "z"), ['"'], [" a"]):
-        measure = MDCU(themes=themes, usability="u")
-        assert ir_measures.parse_measure(str(measure)) == measure
+@pytest.mark.parametrize(
+    "themes", [["a,b", "c"], "c", "label", ("x y", "z"), ['"'], [" a"]], ids=repr
+)
+def test_names_print_so_that_they_are_read_back(themes: object) -> None:
+    measure = MDCU(themes=themes, usability="u")
+    assert ir_measures.parse_measure(str(measure)) == measure
+
+
+def test_the_column_label_is_relevance() -> None:
     assert MDCU(themes="label", usability="u") == MDCU(themes=["relevance"], usability="u")
 
 
 def test_only_the_named_columns_are_read_in_any_order() -> None:
-    frame = pd.DataFrame(
-        [
-            ("q", docno, labels["place"], labels["plain"], labels["relevance"])
-            for docno, labels in QRELS["q"].items()
-        ],
-        columns=["qid", "docno", "score", "plain", "label"],
+    """ONE has the theme relevance (the column label) and the usability plain, but no further one."""
+    qrels = pd.DataFrame(
+        {"qid": "q", "docno": ["d1", "d2"], "other": [2, 1], "plain": [1, 2], "label": [3, 2]}
     )
-    assert ONE.calc_aggregate(frame, RUN) == ONE.calc_aggregate(QRELS, RUN)
+    expected = ONE.calc_aggregate(QRELS, RUN)  # the same labels as dictionaries
+    assert ONE.calc_aggregate(qrels, RUN) == expected
     reordered = ONE(aspects={"plain": 2, "relevance": 3})
-    assert reordered.calc_aggregate(frame, RUN) == ONE.calc_aggregate(QRELS, RUN)
+    assert reordered.calc_aggregate(qrels, RUN) == expected
 
 
 def test_undeclared_scales_are_the_labels_themselves() -> None:
@@ -338,22 +389,31 @@ def test_bad_input(make: Callable[[], object], parts: list[str]) -> None:
 
 
 def test_documents_that_are_equally_useful_but_for_rounding_are_ties() -> None:
-    """0.1 · 3 is 0.30000000000000004; of ties, the document of the larger usability is next in the ideal."""
+    """3 · 0.1 is 0.30000000000000004, but ties with 1 · 0.3, whose usability is larger."""
     aspects = {"jazz": 3, "credibility": Aspect([0, 0.1, 0.3])}
     qrels = {"q": {"a": {"jazz": 3, "credibility": 0.1}, "b": {"jazz": 1, "credibility": 0.3}}}
     measure = nMDCU(themes="jazz", usability="credibility", aspects=aspects)
-    # b, then a: 0.3 + 0.1 · 3, as log2(1) reduces nothing. a, then b: 0.3 + 0.3 / log2(3).
-    assert measure.calc_aggregate(qrels, {"q": {"b": 2.0, "a": 1.0}}) == pytest.approx(1, abs=1e-12)
-    assert measure.calc_aggregate(qrels, {"q": {"a": 2.0, "b": 1.0}}) == pytest.approx(
-        (0.3 + 0.3 / math.log2(3)) / 0.6, abs=1e-12
+    b_first = {"q": {"b": 2.0, "a": 1.0}}
+    assert measure.calc_aggregate(qrels, b_first) == pytest.approx(1, abs=1e-12)
+    ideal = 1 * 0.3 + 3 * 0.1  # the gain of b is 1, whose logarithm does not reduce a
+    a_first = {"q": {"a": 2.0, "b": 1.0}}
+    value_of_a_first = 3 * 0.1 + 1 * 0.3 / math.log2(3)
+    assert measure.calc_aggregate(qrels, a_first) == pytest.approx(
+        value_of_a_first / ideal, abs=1e-12
     )
 
 
 def test_documents_that_are_nearly_equally_useful_are_no_ties() -> None:
+    """a adds 0.300001 at the first rank, b 0.3: the ideal begins with a, whatever follows.
+
+    The ideal is greedy: it is not the best, as the gain of a reduces b by log2(3.00001), and the
+    gain of b does not reduce a.
+    """
     aspects = {"jazz": Aspect([0, 1, 3, 3.00001]), "credibility": Aspect([0, 0.1, 0.3])}
-    qrels = {
-        "q": {"a": {"jazz": 3.00001, "credibility": 0.1}, "b": {"jazz": 1, "credibility": 0.3}}
-    }
+    a = {"jazz": 3.00001, "credibility": 0.1}
+    b = {"jazz": 1, "credibility": 0.3}
     measure = nMDCU(themes="jazz", usability="credibility", aspects=aspects)
-    assert measure.calc_aggregate(qrels, {"q": {"a": 2.0, "b": 1.0}}) == 1
-    assert measure.calc_aggregate(qrels, {"q": {"b": 2.0, "a": 1.0}}) > 1
+    a_first = {"q": {"a": 2.0, "b": 1.0}}
+    b_first = {"q": {"b": 2.0, "a": 1.0}}
+    assert measure.calc_aggregate({"q": {"a": a, "b": b}}, a_first) == 1
+    assert measure.calc_aggregate({"q": {"a": a, "b": b}}, b_first) > 1
