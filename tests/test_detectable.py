@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -121,69 +120,96 @@ def test_large_numbers_of_topics_are_those_of_the_normal_distribution_corrected(
 
 
 def test_pairs_are_planned_at_their_share_of_the_level() -> None:
-    frame = world()
+    """Of four runs there are six pairs: each is tested at 0.05 / 6, by Bonferroni's correction."""
+    frame = world(n_runs=4, n_topics=10)  # with the measures AP and RR
+    alpha = 0.05 / 6
+
     result = detectable_difference(frame, difference={"AP": 0.05, "RR": 0.1})
-    wide = frame.pivot(index="qid", columns=["measure", "name"], values="value")
+
+    by_topic = frame.pivot(index="qid", columns=["measure", "name"], values="value")
     for row in result.pairs.to_dict("records"):
-        sd = (wide[row["measure"], row["a"]] - wide[row["measure"], row["b"]]).std()
+        differences = by_topic[row["measure"], row["a"]] - by_topic[row["measure"], row["b"]]
+        sd = differences.std()
         assert row["sd"] == pytest.approx(sd)
-        assert power_of_t_test(
-            np.array(row["detectable"] / sd), np.array(10), 0.05 / 6
-        ) == pytest.approx(0.8)
-        effect = np.array([row["difference"] / row["sd"]])
-        assert row["n_needed"] == topics_needed(effect, 0.8, 0.05 / 6)[0] < row["n_needed_high"]
+        detectable_effect_size = np.array(row["detectable"] / sd)
+        power = power_of_t_test(detectable_effect_size, np.array(10), alpha)
+        assert power == pytest.approx(0.8)
+        effect_size = np.array([row["difference"] / row["sd"]])
+        (n_needed,) = topics_needed(effect_size, 0.8, alpha)
+        assert row["n_needed"] == n_needed
+        assert n_needed < row["n_needed_high"]
     for row in result.table.to_dict("records"):
-        detectable = result.pairs.loc[result.pairs["measure"] == row["measure"], "detectable"]
-        assert (row["median"], row["high"]) == pytest.approx(tuple(detectable.quantile([0.5, 0.9])))
-        assert (row["n_topics"], row["n_pairs"], row["alpha"]) == (10, 6, 0.05 / 6)
-    plain = detectable_difference(frame, correction=None)
-    assert (plain.pairs["detectable"] < result.pairs["detectable"]).all()
-    more = detectable_difference(frame, n_topics=40)
-    assert (more.pairs["detectable"] < result.pairs["detectable"] / 2).all()
-    assert set(more.table["n_topics"]) == {40}
+        of_measure = result.pairs[result.pairs["measure"] == row["measure"]]
+        assert row["median"] == pytest.approx(of_measure["detectable"].median())
+        assert row["high"] == pytest.approx(of_measure["detectable"].quantile(0.9))
+        assert (row["n_topics"], row["n_pairs"], row["alpha"]) == (10, 6, alpha)
+
+
+def test_smaller_differences_are_detectable_without_correction() -> None:
+    frame = world()
+    corrected = detectable_difference(frame).pairs["detectable"]
+    uncorrected = detectable_difference(frame, correction=None).pairs["detectable"]
+    assert (uncorrected < corrected).all()
+
+
+def test_four_times_the_topics_more_than_halve_the_detectable_difference() -> None:
+    frame = world(n_topics=10)
+    of_10 = detectable_difference(frame)
+    of_40 = detectable_difference(frame, n_topics=40)
+    assert (of_40.pairs["detectable"] < of_10.pairs["detectable"] / 2).all()
+    assert set(of_40.table["n_topics"]) == {40}
 
 
 def test_pairs_of_baselines_count_once() -> None:
-    frame = world()
-    two = detectable_difference(frame, baseline=["run 0", "run 1"])
-    assert set(two.table["n_pairs"]) == {5}
-    assert len(two.pairs) == 2 * 6
-    assert two.table["alpha"].tolist() == pytest.approx([0.05 / 5] * len(two.table))
-    assert detectable_difference(frame).table["alpha"].tolist() == pytest.approx(
-        [0.05 / 6] * len(two.table)
-    )
+    """The pair of two baselines is in the rows of both, but is one test."""
+    frame = world(n_runs=4)  # with two measures
+    by_baseline = detectable_difference(frame, baseline=["run 0", "run 1"])
+    # Each baseline is compared with three runs.
+    assert len(by_baseline.pairs) == 2 * (3 + 3)
+    assert by_baseline.table["n_pairs"].tolist() == [5, 5]
+    assert by_baseline.table["alpha"].tolist() == pytest.approx([0.05 / 5, 0.05 / 5])
+    # Without baselines, there are six pairs of four runs.
+    all_pairs = detectable_difference(frame)
+    assert all_pairs.table["alpha"].tolist() == pytest.approx([0.05 / 6, 0.05 / 6])
 
 
 def test_equal_runs_have_no_detectable_difference() -> None:
-    frame = world(3)
+    """Differences that are the same on all topics have the standard deviation 0."""
+    frame = world(3)  # runs 0 to 2, of which 0 gets a copy, and one that is higher by a constant
     copied = frame[frame["name"] == "run 0"].assign(name="copy")
     shifted = copied.assign(name="shifted", value=copied["value"] + 0.25)
+
     result = detectable_difference(pd.concat([frame, copied, shifted]), difference=0.1)
+
     unknown = result.pairs[result.pairs["detectable"].isna()]
-    names = set(unknown["a"] + " " + unknown["b"])
-    assert names == {"run 0 copy", "run 0 shifted", "copy shifted"}
+    names = set(unknown["a"] + ", " + unknown["b"])
+    assert names == {"run 0, copy", "run 0, shifted", "copy, shifted"}
     assert unknown["n_needed"].isna().all()
     assert set(result.table["n_equal"]) == {3}
+    # Three pairs for each of the two measures.
     assert any("6 pairs left out" in note for note in result.notes)
-    alone = detectable_difference(pd.concat([frame[frame["name"] == "run 0"], copied]))
-    assert alone.table["median"].isna().all()
-    assert "-" in str(
-        detectable_difference(pd.concat([frame[frame["name"] == "run 0"], copied]), difference=0.1)
-    )
+
+
+def test_without_other_runs_than_equal_ones_nothing_is_known() -> None:
+    frame = world(1)  # run 0
+    both = pd.concat([frame, frame.assign(name="copy")])
+    assert detectable_difference(both).table["median"].isna().all()
+    assert "-" in str(detectable_difference(both, difference=0.1))
 
 
 def test_any_order_of_rows_gives_the_same() -> None:
     frame = world()
-    shuffled = pd.concat([frame.iloc[:1], frame.iloc[1:].sample(frac=1, random_state=1)])
-    keys = ["measure", "a", "b"]
-    for first, second in combinations(
-        [detectable_difference(part).pairs for part in (frame, shuffled)], 2
-    ):
-        swapped = second["a"] > second["b"]
-        second.loc[swapped, ["a", "b"]] = second.loc[swapped, ["b", "a"]].to_numpy()
-        pd.testing.assert_frame_equal(
-            *(part.sort_values(keys, ignore_index=True) for part in (first, second))
-        )
+    shuffled = frame.sample(frac=1, random_state=1)
+
+    def sorted_pairs(values: pd.DataFrame) -> pd.DataFrame:
+        """The pairs, sorted, each with the first name in alphabetical order as `a`."""
+        pairs = detectable_difference(values).pairs
+        # Which run is `a` depends on which comes first in the frame.
+        is_swapped = pairs["a"] > pairs["b"]
+        pairs.loc[is_swapped, ["a", "b"]] = pairs.loc[is_swapped, ["b", "a"]].to_numpy()
+        return pairs.sort_values(["measure", "a", "b"], ignore_index=True)
+
+    pd.testing.assert_frame_equal(sorted_pairs(frame), sorted_pairs(shuffled))
 
 
 @pytest.mark.slow

@@ -71,21 +71,22 @@ def test_a_column_of_sentences_beside_numbers_is_named_when_it_is_left_out() -> 
 
 
 @pytest.mark.parametrize(
-    "column",
+    ("column", "values"),
     [
-        {"answer": ["42", "Oslo"] * 5},
-        {"reason": ["because", "7"] * 5},
-        {"model": ["4o", "3.5"] * 5},
-        {"doc_id": ["d1", "17"] * 5},
-        {"comment": ["", "good"] * 5},
+        ("answer", ["42", "Oslo"] * 5),
+        ("reason", ["because", "7"] * 5),
+        ("model", ["4o", "3.5"] * 5),
+        ("passage_id", ["d1", "17"] * 5),
+        ("comment", ["", "good"] * 5),
     ],
 )
-def test_columns_of_texts_with_few_numbers_stay_silent(column: dict[str, list[str]]) -> None:
-    frame = judged_frame(*[0.5, 0.7] * 5).assign(**column)
-    if "doc_id" in column:
-        frame = frame.rename(columns={"doc_id": "passage_id"})
+def test_columns_of_texts_with_few_numbers_stay_silent(column: str, values: list[str]) -> None:
+    """Only half of the values or fewer are numbers, so that the column is no criterion."""
+    frame = judged_frame(*[0.5, 0.7] * 5)  # of the criterion faithful
+    frame[column] = values
     with no_warnings():
-        assert set(ma.answers.from_criteria(frame)["measure"]) == {"faithful"}
+        measures = ma.answers.from_criteria(frame)["measure"]
+    assert set(measures) == {"faithful"}
 
 
 # --- kind: truth values are grades on scales of two grades only -----------------------------------
@@ -112,14 +113,20 @@ def qrels_value(frame: pd.DataFrame, aspects: Any) -> object:
         lambda label: qrels_value(judged_frame(label, 3, 4, 5), FIVE),
         lambda label: qrels_value(judged_frame(label, label), FIVE),
     ],
+    ids=[
+        "answers, among grades",
+        "answers, alone",
+        "answers, among values",
+        "long judgments",
+        "qrels, among grades",
+        "qrels, alone",
+    ],
 )
 def test_truth_values_are_refused_on_longer_scales(
     read: Callable[[object], object], value: bool
 ) -> None:
-    """JSON true on a scale 1 to 5 was its lowest grade."""
-    with pytest.raises(
-        MultiAspectError, match=f"{value}.*truth values on scales of two grades only|truth values"
-    ):
+    """JSON true must not become 1, the lowest grade of a scale from 1 to 5 (FIVE)."""
+    with pytest.raises(MultiAspectError, match="truth values"):
         read(value)
 
 
@@ -237,18 +244,24 @@ def test_describe_proposes_texts_as_codes() -> None:
     assert "answers without a label" in str(again)
 
 
-def test_texts_are_codes_of_judges_and_qrels_too() -> None:
-    long = with_gap("N/A").melt(["qid", "name"], var_name="criterion", value_name="value")
-    long = long.rename(columns={"name": "docno"}).assign(judge="x")
-    wide = ma.from_long(long, aspects=with_code("N/A"))
-    assert wide["faithful"].isna().tolist() == [False, True, False, False, False, False]
+def test_a_text_is_a_code_for_a_missing_label_in_long_judgments() -> None:
+    rows = [("q1", "a", 4), ("q1", "b", "N/A"), ("q2", "a", 3)]
+    frame = pd.DataFrame(rows, columns=["qid", "docno", "value"])
+    frame = frame.assign(criterion="faithful", judge="x")
+    declared = {"faithful": {"grades": [1, 2, 3, 4, 5], "unjudged": ["N/A"]}}
+    wide = ma.from_long(frame, aspects=declared)
+    assert wide["faithful"].isna().tolist() == [False, True, False]
     with pytest.raises(MultiAspectError, match=r"Aspect\(unjudged=\['N/A'\]\)"):
-        ma.from_long(long, aspects=SCALES)
-    qrels = with_gap("N/A").rename(columns={"name": "docno"})
-    view = ma.Judgments(qrels).view("faithful", ma.Aspects(with_code("N/A")))
-    assert view.known.sum() == 5
+        ma.from_long(frame, aspects={"faithful": [1, 2, 3, 4, 5]})
+
+
+def test_a_text_is_a_code_for_a_missing_label_in_qrels() -> None:
+    qrels = pd.DataFrame({"qid": "q1", "docno": ["a", "b", "c"], "faithful": [4, "N/A", 3]})
+    declared = ma.Aspects({"faithful": {"grades": [1, 2, 3, 4, 5], "unjudged": ["N/A"]}})
+    judgments = ma.Judgments(qrels)
+    assert judgments.view("faithful", declared).known.tolist() == [True, False, True]
     with pytest.raises(MultiAspectError, match=r"Aspect\(unjudged=\['N/A'\]\)"):
-        ma.Judgments(qrels).view("faithful", ma.Aspects(SCALES))
+        ma.Judgments(qrels).view("faithful", ma.Aspects({"faithful": [1, 2, 3, 4, 5]}))
 
 
 def test_codes_in_text_survive_files_and_names(tmp_path: Path) -> None:
@@ -263,24 +276,33 @@ def test_codes_in_text_survive_files_and_names(tmp_path: Path) -> None:
 
 
 def test_missing_labels_are_counted_over_all_criteria_and_in_every_data_set() -> None:
-    """The warning named the topics of the first criterion, and of the first data set in a process."""
-    frame = with_gap(None)
-    frame["complete"] = [5, 1, None, 2, None, 2]
-    text = r"3 of 12 labels are missing \(b 1, a 2\) on 3 topics \(q1, q2, q3\)"
-    with pytest.warns(MultiAspectWarning, match=text):
+    rows = [
+        ("q1", "a", 4, 5),
+        ("q1", "b", None, 1),
+        ("q2", "a", 3, None),
+        ("q2", "b", 5, 2),
+        ("q3", "a", 1, None),
+        ("q3", "b", 2, 2),
+    ]
+    frame = pd.DataFrame(rows, columns=["qid", "name", "faithful", "complete"])
+    message = r"3 of 12 labels are missing \(b 1, a 2\) on 3 topics \(q1, q2, q3\)"
+    with pytest.warns(MultiAspectWarning, match=message):
         ma.answers.from_criteria(frame, aspects=SCALES)
-    other = frame.assign(complete=[4, 1, None, 2, None, 2])
-    with pytest.warns(MultiAspectWarning, match=text):
-        ma.answers.from_criteria(other, aspects=SCALES)
+    other_data = frame.replace({"complete": {5: 4}})
+    with pytest.warns(MultiAspectWarning, match=message):
+        ma.answers.from_criteria(other_data, aspects=SCALES)
 
 
 def test_gaps_of_one_judge_are_counted_too() -> None:
+    """If one of two judges gave no label, the value is that of the other, with a warning."""
+    # `with_gap` returns 12 labels: of a and b on q1, q2 and q3, on two criteria with the grades
+    # 1 to 5. Its argument is the label of b on q1 for faithful.
     rows = pd.concat([with_gap(None).assign(judge="x"), with_gap(3).assign(judge="y")])
-    with pytest.warns(
-        MultiAspectWarning, match=r"1 of 24 labels is missing \(b 1\).*by different judges"
-    ):
-        values = values_by_answer(ma.answers.from_criteria(rows, aspects=SCALES))
-    assert values["b", "q1", "faithful"] == 0.5
+    message = r"1 of 24 labels is missing \(b 1\).*by different judges"
+    with pytest.warns(MultiAspectWarning, match=message):
+        values = ma.answers.from_criteria(rows, aspects=SCALES)
+    by_answer = values.set_index(["name", "qid", "measure"])["value"]
+    assert by_answer["b", "q1", "faithful"] == (3 - 1) / (5 - 1)
 
 
 def test_a_criterion_without_labels_is_an_error() -> None:
@@ -334,30 +356,36 @@ def test_the_shell_declares_codes_by_a_word(
 
 
 def test_reports_name_the_missing_labels() -> None:
-    frame = with_gap(None)
+    """Also if the topic of the missing label has been left out of the values."""
+    judged = with_gap(None)  # b has no label of faithful on q1
     with pytest.warns(MultiAspectWarning, match="labels is missing"):
-        values = ma.answers.from_criteria(frame, aspects=SCALES)
-    complete = values[values["qid"] != "q1"]
-    complete.attrs = values.attrs
-    report = ma.report(complete, answers=frame, aspects=SCALES, baseline="a")
-    assert "missing" in text_of(report._answers, 1000)
+        values = ma.answers.from_criteria(judged, aspects=SCALES)
+    without_gap = values[values["qid"] != "q1"]
+    without_gap.attrs = values.attrs
+    report = ma.report(without_gap, answers=judged, aspects=SCALES, baseline="a")
+    section_on_answers = text_of(report._answers, 1000)
+    assert "missing" in section_on_answers
 
 
 # --- kind: codes of failures are taken for grades -----------------------------------------------------
 
 
 @pytest.mark.parametrize("code", [-1, 0, 8, 9, 99, -99, 999])
-@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("as_text", [False, True], ids=["numbers", "texts"])
 def test_codes_of_failures_are_proposed_as_such(code: int, as_text: bool) -> None:
-    """With -1 (or 0) for failures on grades 1 to 5, describe proposed the grades 0 to 5."""
-    labels: list[object] = [1 + number % 5 for number in range(36)] + [code] * 4
-    description = ma.describe(judged_frame(*map(str, labels) if as_text else labels))
+    """A number beside the grades 1 to 5 marks failures of the judge; the scale is proposed without it."""
+    grades = [1 + number % 5 for number in range(36)]
+    labels: list[object] = [*grades, code, code, code, code]
+    if as_text:
+        labels = [str(label) for label in labels]
+
+    description = ma.describe(judged_frame(*labels))
+
     proposed = description.proposed["faithful"]
-    assert (proposed.grades, proposed.unjudged) == ((1, 2, 3, 4, 5), (code,))
-    if code < 99:
-        assert f"{code} is outside of the other labels, 1 to 5" in " ".join(
-            str(description).split()
-        )
+    assert proposed.grades == (1, 2, 3, 4, 5)
+    assert proposed.unjudged == (code,)
+    text = " ".join(str(description).split())
+    assert f"{code} is outside of the other labels, 1 to 5" in text
 
 
 def test_codes_of_failures_among_values_are_proposed_as_such() -> None:
@@ -443,20 +471,37 @@ def long_rows(*columns: str) -> pd.DataFrame:
 
 def test_decimal_commas_in_quotes_are_read(tmp_path: Path) -> None:
     """Spreadsheets write commas between columns, and in a column of numbers, which are then in quotes."""
-    frame = judged_frame("0,5", "0,25", "1", "0,75").assign(note=["a", "1,5", "b", "1,5"])
-    expected = ma.answers.from_criteria(judged_frame(0.5, 0.25, 1, 0.75))
-    frame.to_csv(tmp_path / "j.csv", index=False)
+    lines = [
+        "qid,name,faithful,note",
+        'q0,a,"0,5",a',
+        'q0,b,"0,25","1,5"',
+        "q1,a,1,b",
+        'q1,b,"0,75","1,5"',  # `note` has other texts, so it is no criterion
+    ]
+    path = tmp_path / "judged.csv"
+    path.write_text("\n".join(lines) + "\n")
     with no_warnings():
-        pd.testing.assert_frame_equal(ma.answers.from_criteria(tmp_path / "j.csv"), expected)
+        values = ma.answers.from_criteria(path)
+    # Returns the answers of a and b on q0 and q1, with these values of faithful.
+    with_points = judged_frame(0.5, 0.25, 1, 0.75)
+    pd.testing.assert_frame_equal(values, ma.answers.from_criteria(with_points))
 
 
-@pytest.mark.parametrize("labels", [["1,200", "950", "870", "2"], ["0.5", "2,5", "1", "1"]])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["1,200", "950", "870", "2"],  # three digits follow the comma
+        ["0.5", "2,5", "1", "1"],  # another number has a decimal point
+    ],
+    ids=["three digits", "decimal point"],
+)
 def test_commas_that_may_separate_thousands_are_not_decimals(
     labels: list[str], tmp_path: Path
 ) -> None:
-    judged_frame(*labels).to_csv(tmp_path / "j.csv", index=False)
-    with pytest.raises(MultiAspectError, match=r"in faithful for .*, got '[12],\d+'"):
-        ma.answers.from_criteria(tmp_path / "j.csv")
+    path = tmp_path / "judged.csv"
+    judged_frame(*labels).to_csv(path, index=False)
+    with pytest.raises(MultiAspectError, match=r"in faithful for .*, got '(1,200|2,5)'"):
+        ma.answers.from_criteria(path)
 
 
 def test_parquet_is_named_as_such(tmp_path: Path) -> None:

@@ -144,75 +144,101 @@ def test_rows_in_another_order_than_those_of_the_library(door: str, order: Any) 
 
 
 def test_groups_of_the_library_are_the_queries_of_the_rows() -> None:
-    # Constant labels cannot tell.
-    y = pd.DataFrame({"relevance": np.ones(len(QID)), "credibility": 1})
-    rows = np.flatnonzero(VALID)[::-1]
+    """A set whose groups have other sizes than the queries of y is refused, also if labels are equal."""
+    constant = pd.DataFrame({"relevance": np.ones(len(QID)), "credibility": 1})
+    reversed_rows = np.flatnonzero(VALID)[::-1]
+    # The last of the validation queries, q29, has 9 rows; the first, q15, has 6.
     message = r"group 0 \(counted from 0\) has 9 rows of query q29 in y, but 6 in the set"
     with pytest.raises(MultiAspectError, match=message):
-        _train_lightgbm(_metric("lightgbm", rows, y))
-    for sizes in ([*GROUPS[True][:-1], 4, 5], [*GROUPS[True][:-2], sum(GROUPS[True][-2:])]):
-        matrix = _matrix(True, is_grouped=False)
-        matrix.set_group(sizes)
-        with pytest.raises(
-            MultiAspectError,
-            match=r"group \d+ .* has \d rows of query q\d+ in y, but \d+ in the set",
-        ):
-            _metric("xgboost")(np.zeros(VALID.sum()), matrix)
+        _train_lightgbm(_metric("lightgbm", reversed_rows, constant))
+
+
+@pytest.mark.parametrize("change", ["last group divided", "last two groups merged"])
+def test_groups_of_xgboost_are_the_queries_of_the_rows(change: str) -> None:
+    *first_sizes, next_to_last, last = GROUPS[True]  # the sizes of the validation queries
+    if change == "last group divided":
+        sizes = [*first_sizes, next_to_last, 4, last - 4]
+    else:
+        sizes = [*first_sizes, next_to_last + last]
+    matrix = _matrix(True, is_grouped=False)
+    matrix.set_group(sizes)
+    metric = _metric("xgboost")
+    message = r"group \d+ .* has \d rows of query q\d+ in y, but \d+ in the set"
+    with pytest.raises(MultiAspectError, match=message):
+        metric(np.zeros(VALID.sum()), matrix)
+
+
+def test_a_further_group_of_the_library_has_no_query() -> None:
+    sizes = [*GROUPS[True], 1]  # y has 15 queries, the groups 0 to 14
+    metric = _metric("lightgbm")
     with pytest.raises(MultiAspectError, match=r"group 15 .* has no rows in y, but 1 in the set"):
-        _metric("lightgbm")(LABEL[VALID], X[VALID, 0], None, [*GROUPS[True], 1])
+        # As estimators of LightGBM call it: labels, predictions, weights, sizes of groups.
+        metric(LABEL[VALID], X[VALID, 0], None, sizes)
 
 
 @pytest.mark.parametrize("door", LIBRARIES)
 def test_a_metric_has_the_value_of_the_fitted_model(door: str) -> None:
     library, train = LIBRARIES[door]
     metric = _metric(library)
-    model = train(metric)
+
+    model = train(metric)  # in five rounds
+
     features = xgboost.DMatrix(X[VALID]) if door == "xgb.train" else X[VALID]
     value = ma.ranking_score(Y[VALID], model.predict(features), qid=QID[VALID], measure=CAM)
-    assert (
-        max(metric.history[0])
-        if door == "CatBoostRanker"
-        else metric.history[0][-1] == pytest.approx(value)
-    )
-    assert len(metric.history[0]) == 5
+    (values_by_round,) = metric.history
+    assert len(values_by_round) == 5
+    # CatBoost keeps the trees up to the best round; the others keep all.
+    kept = max(values_by_round) if door == "CatBoostRanker" else values_by_round[-1]
+    assert kept == pytest.approx(value)
 
 
-def test_data_without_groups_have_labels_to_compare() -> None:
+def test_xgboost_data_without_groups_have_labels_to_compare() -> None:
+    """Without groups, rows in another order than y show only in their labels."""
     _train_xgboost(_metric("xgboost"), is_grouped=False)
+    shuffled = _metric("xgboost", _shuffled_rows())
     with pytest.raises(MultiAspectError, match="have equal labels in y, but"):
-        _train_xgboost(_metric("xgboost", _shuffled_rows()), is_grouped=False)
-    regression = {**PARAMS, "objective": "regression"}
-    data = lightgbm.Dataset(X[~VALID], LABEL[~VALID])
-    valid = lightgbm.Dataset(X[VALID], LABEL[VALID], reference=data)
-    lightgbm.train(regression, data, 2, valid_sets=[valid], feval=_metric("lightgbm"))
-    with pytest.raises(MultiAspectError, match="have equal labels in y, but"):
-        lightgbm.train(
-            regression, data, 2, valid_sets=[valid], feval=_metric("lightgbm", _shuffled_rows())
-        )
+        _train_xgboost(shuffled, is_grouped=False)
 
 
-def test_labels_of_another_source_are_a_column_of_y() -> None:
+def test_lightgbm_data_without_groups_have_labels_to_compare() -> None:
+    """Without groups, as for regression, rows in another order than y show only in their labels."""
+    params = {**PARAMS, "objective": "regression"}
+    train = lightgbm.Dataset(X[~VALID], LABEL[~VALID])
+    valid = lightgbm.Dataset(X[VALID], LABEL[VALID], reference=train)
+    lightgbm.train(params, train, 2, valid_sets=[valid], feval=_metric("lightgbm"))
+    shuffled = _metric("lightgbm", _shuffled_rows())
+    with pytest.raises(MultiAspectError, match="have equal labels in y, but"):
+        lightgbm.train(params, train, 2, valid_sets=[valid], feval=shuffled)
+
+
+def test_labels_of_another_source_are_refused_unless_y_has_them() -> None:
+    """A set may be trained on labels that no aspect has, such as clicks."""
     clicks = RNG.integers(0, 3, len(QID)).astype(float)
+    metric = _metric("lightgbm")
     with pytest.raises(MultiAspectError, match="add that as a column to y"):
-        _metric("lightgbm")(clicks[VALID], X[VALID, 0])
+        metric(clicks[VALID], X[VALID, 0])
+
+
+@pytest.mark.parametrize(
+    ("measure", "aspects"),
+    [(CAM, None), ("CAM@5", {"relevance": 2, "credibility": 3}), ("nDCG@5", "relevance")],
+    ids=["measure", "string and scales", "string and aspect"],
+)
+def test_labels_of_another_source_are_a_column_of_y(measure: Any, aspects: Any) -> None:
+    clicks = RNG.integers(0, 3, len(QID)).astype(float)
     y = Y.assign(clicks=clicks, text="a text")
-    for measure, aspects in (
-        (CAM, None),
-        ("CAM@5", {"relevance": 2, "credibility": 3}),
-        ("nDCG@5", "relevance"),
-    ):
-        assert (
-            _metric("lightgbm", y=y, measure=measure, aspects=aspects)(clicks[VALID], X[VALID, 0])[
-                1
-            ]
-            > 0
-        )
-    # Neither document ids nor the scores of a run are labels, so they hide nothing.
-    run = Y.assign(
-        docno=[f"d{row}" for row in range(len(QID))], score=X[:, 2], rank=np.arange(len(QID))
-    )
+    metric = _metric("lightgbm", y=y, measure=measure, aspects=aspects)
+    _name, value, _is_higher_better = metric(clicks[VALID], X[VALID, 0])
+    assert value > 0
+
+
+def test_columns_of_a_run_are_no_labels_of_another_source() -> None:
+    """Labels are compared only if y has no further columns that may be their source; these are none."""
+    row_numbers = np.arange(len(QID))
+    y = Y.assign(docno=[f"d{row}" for row in row_numbers], score=X[:, 2], rank=row_numbers)
+    metric = _metric("lightgbm", _shuffled_rows(), y)
     with pytest.raises(MultiAspectError, match="have equal labels in y, but"):
-        _metric("lightgbm", _shuffled_rows(), run)(LABEL[VALID], X[VALID, 0])
+        metric(LABEL[VALID], X[VALID, 0])
 
 
 def test_a_metric_of_one_aspect_with_labels_of_two() -> None:
@@ -229,20 +255,27 @@ def test_a_metric_of_one_aspect_with_labels_of_two() -> None:
 # ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("measure", [CAM, ma.ESL(wanted=1)], ids=str)
+@pytest.mark.parametrize("measure", [CAM, ma.ESL(wanted=1)], ids=str)  # ESL: lower is better
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
 def test_the_callback_stops_in_the_direction_of_the_measure(library: str, measure: Any) -> None:
-    train = {"lightgbm": _train_lightgbm, "xgboost": _train_xgboost}[library]
     metric = _metric(library, measure=measure)
-    options = {"verbose": False} if library == "lightgbm" else {"save_best": True}
-    model = train(metric, 40, callbacks=[metric.early_stopping(5, **options)])
+    if library == "lightgbm":
+        stop = metric.early_stopping(5, verbose=False)
+        model = _train_lightgbm(metric, rounds=40, callbacks=[stop])
+    else:
+        stop = metric.early_stopping(5, save_best=True)
+        model = _train_xgboost(metric, rounds=40, callbacks=[stop])
+
     (values,) = metric.history
-    best = int(np.argmin(values) if measure.lower_is_better else np.argmax(values))
-    assert model.best_iteration == best + (library == "lightgbm")
-    assert len(values) == best + 6 < 40
+    best_round = int(np.argmin(values) if measure.lower_is_better else np.argmax(values))
+    n_before_best_iteration = 1 if library == "lightgbm" else 0  # where it starts to count
+    assert model.best_iteration == best_round + n_before_best_iteration
+    # The rounds up to the best, counted from 0, and five without an improvement.
+    assert len(values) == (best_round + 1) + 5
+    assert len(values) < 40
     features = X[VALID] if library == "lightgbm" else xgboost.DMatrix(X[VALID])
     score = ma.ranking_score(Y[VALID], model.predict(features), qid=QID[VALID], measure=measure)
-    assert score == pytest.approx(values[best], abs=1e-6)
+    assert score == pytest.approx(values[best_round], abs=1e-6)
 
 
 def test_catboost_has_no_callback() -> None:
@@ -254,49 +287,64 @@ def test_catboost_has_no_callback() -> None:
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("evaluates_training", [False, True])
-def test_lightgbm_cross_validates(evaluates_training: bool) -> None:
+@pytest.mark.parametrize(
+    ("evaluates_training", "n_sets"),
+    [(False, 3), (True, 6)],  # three folds, each with a validation set
+    ids=["validation sets", "training sets too"],
+)
+def test_lightgbm_cross_validates(evaluates_training: bool, n_sets: int) -> None:
+    """The mean that lgb.cv reports is that of the values of its folds."""
     data = lightgbm.Dataset(X, LABEL, group=SIZES, free_raw_data=False)
-    metric = _metric("lightgbm", np.arange(len(QID)))
+    all_rows = np.arange(len(QID))
+    metric = _metric("lightgbm", all_rows)
+
     results = lightgbm.cv(
         PARAMS, data, 20, nfold=3, feval=metric, return_cvbooster=True, eval_train_metric=evaluates_training,
         callbacks=[metric.early_stopping(5, verbose=False)],
     )  # fmt: skip
-    means = results[f"valid {metric.name}-mean"]
+
+    means_by_round = results[f"valid {metric.name}-mean"]
+    n_rounds = len(means_by_round)
     expected = []
     for booster in results["cvbooster"].boosters:
-        fold = booster.valid_sets[booster.name_valid_sets.index("valid")]
-        rows = np.array(fold.used_indices)
-        scores = booster.predict(X[rows], num_iteration=len(means))
-        expected.append(ma.ranking_score(Y.iloc[rows], scores, qid=QID[rows], measure=CAM))
+        validation_set = booster.valid_sets[booster.name_valid_sets.index("valid")]
+        rows = np.array(validation_set.used_indices)
+        predictions = booster.predict(X[rows], num_iteration=n_rounds)
+        score = ma.ranking_score(Y.iloc[rows], predictions, qid=QID[rows], measure=CAM)
+        expected.append(score)
     assert len(expected) == 3
-    assert means[-1] == pytest.approx(np.mean(expected))
-    assert len(metric.history) == (6 if evaluates_training else 3)
+    assert means_by_round[-1] == pytest.approx(np.mean(expected))
+    assert len(metric.history) == n_sets
 
 
 def test_folds_have_the_scales_of_all_rows() -> None:
+    """Scales are inferred from all rows, as here the highest grade, which the fold does not have."""
     y = Y.copy()
     y.loc[QID == "q00", "credibility"] = 9
+    fold_rows = np.flatnonzero(VALID)  # q15 to q29
     data = lightgbm.Dataset(X, y["credibility"], group=SIZES)
-    rows = np.flatnonzero(VALID)
-    metric = _metric("lightgbm", np.arange(len(QID)), y, ma.uRBPgr)
-    declared = ma.uRBPgr(aspects={"relevance": 2, "credibility": 9})
-    known = _metric("lightgbm", rows, y, declared)
-    fold = data.subset(rows.tolist()).construct()
+    fold = data.subset(fold_rows.tolist()).construct()
+    predictions = X[VALID, 0]
+
+    inferred = _metric("lightgbm", np.arange(len(QID)), y, ma.uRBPgr)
     with pytest.warns(ma.MultiAspectWarning, match="inferred"):
-        _, value, _ = metric(X[VALID, 0], fold)
-    assert value == known(X[VALID, 0], fold)[1]
+        _name, value, _is_higher_better = inferred(predictions, fold)
+
+    measure = ma.uRBPgr(aspects={"relevance": 2, "credibility": 9})
+    declared = _metric("lightgbm", fold_rows, y, measure)
+    _name, expected, _is_higher_better = declared(predictions, fold)
+    assert value == expected
 
 
 def test_folds_divide_no_query() -> None:
+    """Data without groups are divided by rows, not by queries."""
     data = lightgbm.Dataset(X, LABEL)
-    metric = _metric("lightgbm", np.arange(len(QID)))
-    with pytest.raises(
-        MultiAspectError, match=r"expected folds of whole queries, got .* divided between folds"
-    ):
-        lightgbm.cv(
-            {**PARAMS, "objective": "regression"}, data, 2, nfold=2, stratified=False, feval=metric
-        )
+    params = {**PARAMS, "objective": "regression"}
+    all_rows = np.arange(len(QID))
+    metric = _metric("lightgbm", all_rows)
+    message = r"expected folds of whole queries, got .* divided between folds"
+    with pytest.raises(MultiAspectError, match=message):
+        lightgbm.cv(params, data, 2, nfold=2, stratified=False, feval=metric)
 
 
 def test_xgboost_does_not_tell_the_rows_of_a_fold() -> None:
@@ -325,18 +373,24 @@ def test_estimators_of_xgboost_evaluate_query_by_query() -> None:
 
 
 def test_folds_take_ideal_rankings_from_qrels() -> None:
+    """If qrels judge more documents than the rows have, the value of a fold is relative to all of them."""
     qrels = Y.assign(qid=QID, docno=[f"d{row}" for row in range(len(QID))])
-    retrieved = np.flatnonzero(qrels.groupby("qid").cumcount() < 4)
-    rows, labels = qrels.iloc[retrieved], LABEL[retrieved]
-    metric = ma.metric_for("lightgbm", CAM, rows, qrels=qrels)
-    held = np.flatnonzero(rows["qid"].to_numpy() >= "q15")
-    data = lightgbm.Dataset(X[retrieved], labels, group=[4] * 30, free_raw_data=False)
-    _, value, _ = metric(X[retrieved[held], 0], data.subset(held.tolist()).construct())
+    # The first four documents of each of the 30 queries are retrieved.
+    is_retrieved = (qrels.groupby("qid").cumcount() < 4).to_numpy()
+    retrieved = qrels[is_retrieved]
+    features, labels = X[is_retrieved], LABEL[is_retrieved]
+    metric = ma.metric_for("lightgbm", CAM, retrieved, qrels=qrels)
+
+    is_in_fold = (retrieved["qid"] >= "q15").to_numpy()
+    data = lightgbm.Dataset(features, labels, group=[4] * 30, free_raw_data=False)
+    fold = data.subset(np.flatnonzero(is_in_fold).tolist()).construct()
+    predictions = features[is_in_fold, 0]
+    _name, value, _is_higher_better = metric(predictions, fold)
+
+    fold_rows = retrieved[is_in_fold]
     judged = qrels[qrels["qid"] >= "q15"]
-    assert value == ma.ranking_score(
-        rows.iloc[held], X[retrieved[held], 0], measure=CAM, qrels=judged
-    )
-    assert value < ma.ranking_score(rows.iloc[held], X[retrieved[held], 0], measure=CAM)
+    assert value == ma.ranking_score(fold_rows, predictions, measure=CAM, qrels=judged)
+    assert value < ma.ranking_score(fold_rows, predictions, measure=CAM)
 
 
 # -- CatBoost's sets
@@ -377,39 +431,53 @@ def _staged(model: Any, features: Any, rounds: Any) -> list[float]:
     ]
 
 
+def _evaluated_rounds(period: int) -> list[int]:
+    """The rounds of twelve in which CatBoost evaluates metrics: every period-th one, and the last."""
+    return sorted({*range(0, 12, period), 11})
+
+
 @pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore:Overfitting detector")
 @pytest.mark.parametrize("stops", [False, True])
 @pytest.mark.parametrize("period", [1, 5])
-@pytest.mark.parametrize("number", [1, 2])
-def test_catboost_sets_with_equal_labels(number: int, period: int, stops: bool) -> None:
-    sets = _equal_sets(number + 1)
+@pytest.mark.parametrize("n_sets", [1, 2])
+def test_catboost_sets_with_equal_labels(n_sets: int, period: int, stops: bool) -> None:
+    """CatBoost does not tell a metric which set it evaluates; each set gets its own history."""
+    features = _equal_sets(n_sets + 1)  # of the training set, then of the evaluation sets
     metric = ma.metric_for("catboost", "nDCG@3", FIRST, FIRST_QID)
-    rounds = [*range(0, 12, period), *[11] * (period > 1)]
-    for fits in (1, 2):  # the second fit has its arrays in other places
+    early_stopping = {"early_stopping_rounds": 20} if stops else {}
+    for n_fits in (1, 2):  # the second fit has its arrays in other places
         model = _catboost(eval_metric=metric, metric_period=period, use_best_model=False)
-        pools = _pools(number + 1)
-        model.fit(pools[0], eval_set=pools[1:], early_stopping_rounds=20 if stops else None)
-        assert len(metric.history) == number
+        training_set, *evaluation_sets = _pools(n_sets + 1)
+        model.fit(training_set, eval_set=evaluation_sets, **early_stopping)
+
+        assert len(metric.history) == n_sets
         for index, values in enumerate(metric.history):
-            is_last = index == number - 1
-            expected = _staged(model, sets[index + 1], range(12) if stops and is_last else rounds)
-            assert values == pytest.approx(expected * fits)
+            # Early stopping evaluates the last set in every round.
+            is_always_evaluated = stops and index == n_sets - 1
+            rounds = range(12) if is_always_evaluated else _evaluated_rounds(period)
+            values_of_fit = _staged(model, features[index + 1], rounds)
+            assert values == pytest.approx(values_of_fit * n_fits)  # all fits, one after the other
 
 
 @pytest.mark.filterwarnings("ignore:Overfitting detector")
 @pytest.mark.parametrize("period", [1, 5])
 def test_ranker_of_catboost_with_equal_sets(period: int) -> None:
-    sets = [
-        (features, FIRST, FIRST_QID + 10 * index) for index, features in enumerate(_equal_sets(3))
+    """The model has the trees up to the round in which the last evaluation set had its best value."""
+    training_set, first_set, last_set = [
+        (features, FIRST, FIRST_QID + 10 * number)  # other queries, with equal labels
+        for number, features in enumerate(_equal_sets(3))
     ]
     ranker = ma.AspectRanker(_catboost(metric_period=period), "relevance", measure="nDCG@3")
-    ranker.fit(*sets[0], eval_set=sets[1:])
-    (values,) = ranker.evals_result_["valid_1"].values()
-    rounds = [*range(0, 12, period), *[11] * (period > 1)]
-    assert ranker.best_iteration_ == rounds[int(np.argmax(values))] + 1
-    best = ma.ranking_score(FIRST, ranker.predict(sets[2][0]), qid=FIRST_QID, measure="nDCG@3")
-    assert max(values) == pytest.approx(best)
+
+    ranker.fit(*training_set, eval_set=[first_set, last_set])
+
+    (values,) = ranker.evals_result_["valid_1"].values()  # of the last set
+    best_round = _evaluated_rounds(period)[int(np.argmax(values))]
+    assert ranker.best_iteration_ == best_round + 1
+    predictions = ranker.predict(last_set[0])
+    score = ma.ranking_score(FIRST, predictions, qid=FIRST_QID, measure="nDCG@3")
+    assert max(values) == pytest.approx(score)
 
 
 def test_catboost_without_the_set_of_the_metric() -> None:
@@ -428,8 +496,17 @@ def test_catboost_without_the_set_of_the_metric() -> None:
 
 
 def test_catboost_metric_without_arrays_of_the_library() -> None:
+    """CatBoost evaluates the training set first, for which the metric is not computed, in each round.
+
+    The labels are lists here, not CatBoost's own arrays, by whose addresses sets are recognised.
+    """
     metric = ma.metric_for("catboost", "nDCG@3", FIRST, FIRST_QID)
-    for _ in range(3):
-        assert metric.evaluate([X[:60, 0]], FIRST["relevance"].tolist(), None) == (0.0, 1.0)
-        assert metric.evaluate([X[:60, 1]], FIRST["relevance"].tolist(), None)[0] > 0
-    assert len(metric.history[0]) == 3
+    training_scores, validation_scores = X[:60, 0], X[:60, 1]
+    labels = FIRST["relevance"].tolist()
+    not_computed = (0.0, 1.0)  # a value and its weight
+    for _round in range(3):
+        assert metric.evaluate([training_scores], labels, None) == not_computed
+        value, _weight = metric.evaluate([validation_scores], labels, None)
+        assert value > 0
+    (values,) = metric.history
+    assert len(values) == 3

@@ -64,20 +64,34 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("form", FORMS)
 def test_ids_with_nul_are_told_apart_or_refused(column: str, call: str, form: str) -> None:
+    """Results are those of the same ids with another character, or pandas cannot tell the ids apart."""
     if call == "ir-measures" and form == "polars":
         pytest.skip("ir-measures does not read frames of Polars")
-    qrels, run = (FORMS[form](frame) for frame in _collection(column, "\0"))
-    plain_qrels, plain_run = _collection(column, "-")
+    nul_qrels, nul_run = _collection(column, "\0")  # ids as "same\0a" and "same\0b"
+    dash_qrels, dash_run = _collection(column, "-")  # ids as "same-a" and "same-b"
+    in_form, result_of = FORMS[form], CALLS[call]
     if ENDS_STRINGS_AT_NUL:
-        with pytest.raises(
-            MultiAspectError, match=rf"ids without NUL.* pandas 3\.1 or newer.* column {column}"
-        ):
-            CALLS[call](run, qrels)
-        if call != "aggregate_labels" and form != "polars":
-            with pytest.raises(MultiAspectError, match=r"run( \w+)?: expected ids without NUL"):
-                CALLS[call](run, plain_qrels)
+        message = rf"ids without NUL.* pandas 3\.1 or newer.* column {column}"
+        with pytest.raises(MultiAspectError, match=message):
+            result_of(in_form(nul_run), in_form(nul_qrels))
     else:
-        assert CALLS[call](run, qrels) == CALLS[call](plain_run, plain_qrels)
+        result = result_of(in_form(nul_run), in_form(nul_qrels))
+        assert result == result_of(dash_run, dash_qrels)
+
+
+@pytest.mark.skipif(not ENDS_STRINGS_AT_NUL, reason="pandas tells ids with NUL characters apart")
+@pytest.mark.every(3)
+@pytest.mark.parametrize("column", ["qid", "docno"])
+@pytest.mark.parametrize("call", ["evaluate", "ir-measures", "describe"])  # those that take runs
+@pytest.mark.parametrize("form", ["objects", "strings", "categories"])
+def test_ids_of_runs_with_nul_are_refused_beside_qrels_without(
+    column: str, call: str, form: str
+) -> None:
+    _, nul_run = _collection(column, "\0")
+    dash_qrels, _ = _collection(column, "-")
+    run = FORMS[form](nul_run)
+    with pytest.raises(MultiAspectError, match=r"run( \w+)?: expected ids without NUL"):
+        CALLS[call](run, dash_qrels)
 
 
 def test_names_of_runs_have_no_nul() -> None:

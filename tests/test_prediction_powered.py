@@ -85,39 +85,42 @@ def test_golden_estimates_by_double_sampling() -> None:
 
 @pytest.mark.parametrize(("n", "n_further"), [(4, 1), (4, 2), (6, 60), (20, 5), (12, 0), (30, 100)])
 def test_every_column_is_that_of_the_reference(n, n_further) -> None:
-    human, model = draw_values(n, n_further)
-    other = draw_values(n, n_further, bias=-0.2, seed=1)
-    human = pd.concat([human, other[0].assign(measure="CAM@10")])
-    model = pd.concat([model, other[1].assign(measure="CAM@10")])
+    human_ndcg, model_ndcg = draw_values(n, n_further)  # of the runs a, b and c
+    human_cam, model_cam = draw_values(n, n_further, bias=-0.2, seed=1)
+    human = pd.concat([human_ndcg, human_cam.assign(measure="CAM@10")])
+    model = pd.concat([model_ndcg, model_cam.assign(measure="CAM@10")])
+
     table = prediction_powered(human, model, ci=0.9).table
-    assert table[["measure", "name"]].to_numpy().tolist() == [
-        [measure, name] for measure in ("nDCG@10", "CAM@10") for name in "abc"
-    ]
+
+    keys = table[["measure", "name"]].to_numpy().tolist()
+    assert keys == [[measure, name] for measure in ("nDCG@10", "CAM@10") for name in "abc"]
     for record in table.to_dict("records"):
-        by_run = [
-            values[(values["name"] == record["name"]) & (values["measure"] == record["measure"])][
-                "value"
-            ].tolist()
-            for values in (human, model)
-        ]
-        few, labels, further = by_run[0], by_run[1][:n], by_run[1][n:]
-        slope = reference.slope_of_labels(few, labels)
-        assert record["lambda"] == pytest.approx(slope * n_further / (n + n_further), abs=1e-12)
-        mean, variance, freedom = reference.doubly_sampled(few, labels, further)
-        half = student.ppf(0.95, freedom) * variance**0.5
-        assert [record["estimate"], record["low"], record["high"]] == pytest.approx(
-            [mean, mean - half, mean + half], abs=1e-12
-        )
-        for column, values in (("human", few), ("model", by_run[1])):
-            ends = ttest_1samp(values, 0).confidence_interval(0.9)
-            assert record[column] == pytest.approx(np.mean(values))
-            assert [record[f"{column}_low"], record[f"{column}_high"]] == pytest.approx(list(ends))
+        same_row = "name == @record['name'] and measure == @record['measure']"
+        human_values = human.query(same_row)["value"].tolist()
+        model_values = model.query(same_row)["value"].tolist()
+        labels, further = model_values[:n], model_values[n:]
         assert (record["n_human"], record["n_further"]) == (n, n_further)
-        assert record["sd"] == pytest.approx(np.std(few, ddof=1))
-        assert record["error_sd"] == pytest.approx(reference.residual_of_labels(few, labels) ** 0.5)
-        assert record["n_to_halve"] == pytest.approx(
-            least_topics(few, labels, further, 2 * half / 2, 0.9, n), nan_ok=True
-        )
+
+        mean, variance, freedom = reference.doubly_sampled(human_values, labels, further)
+        half_width = student.ppf(0.95, freedom) * variance**0.5
+        assert record["estimate"] == pytest.approx(mean, abs=1e-12)
+        assert record["low"] == pytest.approx(mean - half_width, abs=1e-12)
+        assert record["high"] == pytest.approx(mean + half_width, abs=1e-12)
+
+        for column, values in (("human", human_values), ("model", model_values)):
+            low, high = ttest_1samp(values, 0).confidence_interval(0.9)
+            assert record[column] == pytest.approx(np.mean(values))
+            assert record[f"{column}_low"] == pytest.approx(low)
+            assert record[f"{column}_high"] == pytest.approx(high)
+
+        slope = reference.slope_of_labels(human_values, labels)
+        assert record["lambda"] == pytest.approx(slope * n_further / (n + n_further), abs=1e-12)
+        assert record["sd"] == pytest.approx(np.std(human_values, ddof=1))
+        error_variance = reference.residual_of_labels(human_values, labels)
+        assert record["error_sd"] == pytest.approx(error_variance**0.5)
+        # Half of the width of the interval is asked for.
+        expected = least_topics(human_values, labels, further, width=half_width, ci=0.9, above=n)
+        assert record["n_to_halve"] == pytest.approx(expected, nan_ok=True)
 
 
 def least_topics(
@@ -139,25 +142,30 @@ def least_topics(
     return math.nan
 
 
+def differences_from(values: pd.DataFrame, baseline: str) -> pd.DataFrame:
+    """A long frame of the differences of other runs from a baseline, by topic, as values of runs."""
+    by_run = values.pivot(index="qid", columns="name", values="value")
+    differences = by_run.drop(columns=baseline).sub(by_run[baseline], axis=0)
+    return differences.melt(ignore_index=False).reset_index().assign(measure="difference")
+
+
 def test_differences_are_those_of_a_run_whose_values_they_are() -> None:
-    human, model = draw_values(8, 30)
+    """Topics are paired: it is not the difference of two estimates, whose λ differ."""
+    human, model = draw_values(8, 30)  # of the runs a, b and c
+
     powered = prediction_powered(human, model, baseline="b")
-    wide = [values.pivot(index="qid", columns="name", values="value") for values in (human, model)]
-    minus = [
-        (values[["c", "a"]].sub(values["b"], axis=0))
-        .melt(ignore_index=False)
-        .reset_index()
-        .assign(measure="d")
-        for values in wide
-    ]
-    expected = prediction_powered(*minus).table.set_index("name")
+
+    assert powered.baseline == "b"
     differences = powered.differences.set_index("name")
     assert differences["baseline"].tolist() == ["b", "b"]
     assert differences.index.tolist() == ["a", "c"]
-    columns = [column for column in expected if column != "measure"]
-    pd.testing.assert_frame_equal(differences[columns], expected.loc[["a", "c"], columns])
-    # Topics are paired: not the difference of two estimates, of which λ differ.
-    assert powered.baseline == "b"
+    as_runs = prediction_powered(differences_from(human, "b"), differences_from(model, "b"))
+    expected = as_runs.table.set_index("name").loc[["a", "c"]].drop(columns="measure")
+    pd.testing.assert_frame_equal(differences[list(expected)], expected)
+
+
+def test_without_a_baseline_there_are_no_differences() -> None:
+    human, model = draw_values(8, 30)
     assert prediction_powered(human, model).differences is None
 
 
@@ -273,18 +281,27 @@ def test_differences_that_are_rounding_errors_are_none() -> None:
 
 
 def test_the_width_is_halved_at_the_number_told_and_not_before() -> None:
-    human, labels, further = noisy_labels()
-    table = []
+    """`n_to_halve` is the least number of human topics with which the interval has half its width."""
+    human, labels, further = noisy_labels()  # 10 human topics, 400 further ones
+    n_to_halve = {}
     for n_further in (5, 100, 400):
         result = row(human, labels, further[:n_further])
-        width = (result["high"] - result["low"]) / 2
-        expected = least_topics(human, labels, further[:n_further], width, 0.95, 10)
+        half = (result["high"] - result["low"]) / 2
+        expected = least_topics(human, labels, further[:n_further], half, 0.95, above=10)
         assert result["n_to_halve"] == pytest.approx(expected, nan_ok=True)
-        table.append(result["n_to_halve"])
+        n_to_halve[n_further] = result["n_to_halve"]
+    # Labels of more topics spare human topics.
+    assert 10 < n_to_halve[400] < n_to_halve[100] < 10 + 100
     # Of 15 topics, not even all are enough.
-    assert np.isnan(table[0])
-    assert 10 < table[2] < table[1] < 110
-    assert " - " in str(prediction_powered(frame(human), frame([*labels, *further[:5]]))) + " "
+    assert np.isnan(n_to_halve[5])
+
+
+def test_a_width_that_no_number_of_topics_halves_is_printed_as_a_dash() -> None:
+    human, labels, further = noisy_labels()
+    powered = prediction_powered(frame(human), frame([*labels, *further[:5]]))
+    assert np.isnan(powered.table["n_to_halve"]).all()
+    cells_by_line = [line.split() for line in str(powered).splitlines()]
+    assert any("-" in cells for cells in cells_by_line)
 
 
 def noisy_labels() -> tuple[list[float], list[float], list[float]]:
@@ -296,15 +313,20 @@ def noisy_labels() -> tuple[list[float], list[float], list[float]]:
 
 @pytest.mark.parametrize("n_further", [0, 5, 40, 400])
 def test_human_topics_for_a_width_are_the_least(n_further) -> None:
-    human, labels, further = noisy_labels()
-    powered = prediction_powered(frame(human), frame([*labels, *further[:n_further]]))
+    human, labels, further = noisy_labels()  # 10 human topics
+    further = further[:n_further]
+    powered = prediction_powered(frame(human), frame([*labels, *further]))
+
     for width in (1e-4, 0.05, 0.1, 0.2, 0.4, 3.0):
         (planned,) = powered.human_topics(width=width).to_dict("records")
         assert planned["n_topics"] == 10 + n_further
-        expected = least_topics(human, labels, further[:n_further], width, 0.95)
+        expected = least_topics(human, labels, further, width, 0.95)
         assert planned["n_needed"] == pytest.approx(expected, nan_ok=True)
-    assert np.isnan(powered.human_topics(width=1e-4)["n_needed"]).all()
-    assert powered.human_topics(width=3.0)["n_needed"].tolist() == [4]
+
+    too_narrow = powered.human_topics(width=1e-4)
+    assert np.isnan(too_narrow["n_needed"]).all()
+    beyond_the_range_of_values = powered.human_topics(width=3.0)
+    assert beyond_the_range_of_values["n_needed"].tolist() == [4]  # no fewer are allowed
 
 
 @dataclass
@@ -335,21 +357,28 @@ class NormalTopics:
 @examples(20)
 @given(st.integers(0, 10**6), st.floats(0.05, 0.5), st.floats(0.2, 0.95))
 def test_human_topics_for_a_power_are_the_least(seed, difference, power) -> None:
-    human, model = draw_values(6, 24, "ab", seed=seed)
+    """In simulated draws, the planned number of topics reaches the power, and one topic less does not."""
+    n_human, n_further = 6, 24
+    n_topics = n_human + n_further
+    human, model = draw_values(n_human, n_further, "ab", seed=seed)
     powered = prediction_powered(human, model, baseline="a")
+
     (planned,) = powered.human_topics(difference=difference, power=power).to_dict("records")
-    assert (planned["baseline"], planned["name"], planned["n_topics"]) == ("a", "b", 30)
-    found = powered.differences.iloc[0]
-    normal = NormalTopics(found["sd"], found["error_sd"], found["lambda"] * 30 / 24)
-    enough = 30 if np.isnan(planned["n_needed"]) else int(planned["n_needed"])
-    reached = normal.power(difference, enough, 30, 1000)
-    # Four standard errors of the simulation.
+
+    assert (planned["baseline"], planned["name"]) == ("a", "b")
+    assert planned["n_topics"] == n_topics
+    (pilot,) = powered.differences.to_dict("records")
+    # λ is the slope of the human values on labels, times the fraction of further topics.
+    slope = pilot["lambda"] * n_topics / n_further
+    normal = NormalTopics(pilot["sd"], pilot["error_sd"], slope)
+    error = 0.065  # four standard errors of a power from 1000 draws
     if np.isnan(planned["n_needed"]):
-        assert reached < power + 0.065
+        assert normal.power(difference, n_topics, n_topics, 1000) < power + error
         return
-    assert reached > power - 0.065
-    if enough > 4:
-        assert normal.power(difference, enough - 1, 30, 1000) < power + 0.065
+    n_needed = int(planned["n_needed"])
+    assert normal.power(difference, n_needed, n_topics, 1000) > power - error
+    if n_needed > 4:  # no fewer are allowed
+        assert normal.power(difference, n_needed - 1, n_topics, 1000) < power + error
 
 
 def test_human_topics_of_means_and_differences() -> None:
@@ -390,37 +419,52 @@ def test_bad_numbers_for_human_topics(options, message) -> None:
     ("n", "n_topics"), [(4, 5), (4, 100), (5, 12), (6, 30), (12, 60), (30, 100)]
 )
 def test_planned_power_is_that_of_simulations(correlation, slope, n, n_topics) -> None:
-    """Also where the slope of the labels, at most 1, is often cut off."""
-    unexplained, effects = (1 - correlation**2) ** 0.5, np.array([0.5, 2.0]) / n**0.5
-    normal = NormalTopics(1.0, unexplained, slope if correlation else 0.0)
-    highest = correlation / slope if correlation else 1.0
-    found = power_of_double_sampling(
-        effects, np.full(2, unexplained), np.full(2, highest), n, n_topics, 0.05
-    )
-    simulated = [normal.power(effect, n, n_topics, 2000) for effect in effects.tolist()]
-    assert found == pytest.approx(simulated, abs=0.045)
-    mirrored = power_of_double_sampling(
-        -effects, np.full(2, unexplained), np.full(2, highest), n, n_topics, 0.05
-    )
-    assert mirrored == pytest.approx(found, abs=0.01)
+    """Also where the slope of the human values on the labels, at most 1, is often cut off."""
+    # Human values have the standard deviation 1. A correlation of 0 is simulated with a slope of 0.
+    unexplained = (1 - correlation**2) ** 0.5
+    simulated_topics = NormalTopics(1.0, unexplained, slope if correlation else 0.0)
+    means = np.array([0.5, 2.0]) / n**0.5
+
+    def planned_power(effects: np.ndarray) -> np.ndarray:
+        # Labels have the standard deviation correlation / slope, so that this is a slope of 1.
+        highest_slope = correlation / slope if correlation else 1.0
+        return power_of_double_sampling(
+            effects,
+            unexplained=np.array([unexplained, unexplained]),
+            highest=np.array([highest_slope, highest_slope]),
+            n=n,
+            n_topics=n_topics,
+            alpha=0.05,
+        )
+
+    simulated = [simulated_topics.power(mean, n, n_topics, 2000) for mean in means.tolist()]
+    assert planned_power(means) == pytest.approx(simulated, abs=0.045)
+    assert planned_power(-means) == pytest.approx(planned_power(means), abs=0.01)
 
 
 def test_labels_without_errors() -> None:
-    """The variance of the labels is left, over all topics."""
-    human, further = [0.1, 0.5, 0.2, 0.9, 0.4], [0.42, 0.1, 0.3]
+    """If labels equal the human values, the estimate is as certain as if people judged all topics."""
+    human = [0.1, 0.5, 0.2, 0.9, 0.4]
+    further = [0.42, 0.1, 0.3]
+
     result = row(human, human, further)
-    assert result["lambda"] == 3 / 8
+
+    assert result["lambda"] == 3 / 8  # the fraction of further topics, as the slope is 1
     assert result["error_sd"] == 0
-    assert result["high"] - result["low"] == pytest.approx(
-        2 * student.ppf(0.975, 3) * np.std([*human, *further], ddof=1) / 8**0.5
-    )
+    standard_error = np.std([*human, *further], ddof=1) / 8**0.5  # of the mean of all 8 labels
+    degrees_of_freedom = 5 - 2  # of a regression on 5 topics
+    width = 2 * student.ppf(0.975, degrees_of_freedom) * standard_error
+    assert result["high"] - result["low"] == pytest.approx(width)
 
 
 def test_no_number_of_topics_at_hand_may_halve_the_width() -> None:
     human = [0.1, 0.5, 0.2, 0.9, 0.4, 0.6, 0.3, 0.7, 0.2, 0.1, 0.8, 0.3]
-    labels = [value + 0.01 * (-1) ** n for n, value in enumerate(human)]
+    # Labels err by 0.01 only, so more human judgments would add next to nothing to them.
+    errors = [0.01, -0.01] * 6
+    labels = [value + error for value, error in zip(human, errors, strict=True)]
     further = [0.2, 0.8, 0.3, 0.6, 0.1, 0.9, 0.5, 0.4, 0.7, 0.3]
     assert np.isnan(row(human, labels, further)["n_to_halve"])
+    # Without further topics, there are none that people could judge.
     assert np.isnan(row(human, labels, [])["n_to_halve"])
 
 
@@ -431,38 +475,55 @@ def test_four_topics_are_enough() -> None:
 
 
 @pytest.mark.slow
-def test_estimating_lambda_of_fewer_topics_than_four_costs_more_than_it_gains() -> None:
-    """The factor (1 − ρ²)(n − 2)/(n − 3) of the variance of a regression estimate, simulated."""
+@pytest.mark.parametrize(("n", "correlation"), [(6, 0.6), (8, 0.8), (12, 0.4)])
+def test_estimating_lambda_of_fewer_topics_than_four_costs_more_than_it_gains(
+    n, correlation
+) -> None:
+    """Simulated regression estimates have the variance (1 − ρ²)(n − 2)/(n − 3) / n of normal values.
+
+    For n = 3 it would be infinite, which is why four human topics are required.
+    """
     rng = np.random.default_rng(0)
-    for n, correlation in ((6, 0.6), (8, 0.8), (12, 0.4)):
-        labels = rng.normal(size=(200_000, n))
-        human = correlation * labels + (1 - correlation**2) ** 0.5 * rng.normal(size=labels.shape)
-        centred = labels - labels.mean(axis=1, keepdims=True)
-        slope = (human * centred).sum(axis=1) / (centred**2).sum(axis=1)
-        variance = (human.mean(axis=1) - slope * labels.mean(axis=1)).var() * n
-        assert variance == pytest.approx((1 - correlation**2) * (n - 2) / (n - 3), rel=0.02)
+    labels = rng.normal(size=(200_000, n))  # draws, topics
+    errors = rng.normal(size=(200_000, n))
+    human = correlation * labels + (1 - correlation**2) ** 0.5 * errors
+
+    # The mean of all topics is estimated with the least-squares slope; that of all labels is 0.
+    label_means = labels.mean(axis=1)
+    deviations = labels - label_means[:, None]
+    slopes = (human * deviations).sum(axis=1) / (deviations**2).sum(axis=1)
+    estimates = human.mean(axis=1) - slopes * label_means
+
+    expected_variance = (1 - correlation**2) * (n - 2) / (n - 3) / n
+    assert estimates.var() == pytest.approx(expected_variance, rel=0.02)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [4, 6, 12, 20])
-def test_coverage_of_skewed_values(n) -> None:
-    """Each draw is a run: topics of Beta(.8, 1.6), a model that overrates; the usual interval covers too rarely."""
+@pytest.mark.parametrize(
+    ("n", "highest_coverage"), [(4, 0.99), (6, 0.975), (12, 0.975), (20, 0.975)]
+)
+def test_coverage_of_skewed_values(n, highest_coverage) -> None:
+    """Intervals of skewed values cover their mean as often as told, if a model overrates all of them."""
     rng = np.random.default_rng(n)
     n_draws, n_further = 4000, 60
+    true_mean = 0.8 / (0.8 + 1.6)  # of the beta distribution
     human = rng.beta(0.8, 1.6, (n_draws, n + n_further))
     labels = (human + 0.15 + rng.normal(0, 0.12, human.shape)).clip(0, 1)
-    names = [f"run{draw}" for draw in range(n_draws)]
+    names = [f"run{draw}" for draw in range(n_draws)]  # each draw is a run
+
     table = prediction_powered(
         frame(dict(zip(names, human[:, :n], strict=True))),
         frame(dict(zip(names, labels, strict=True))),
     ).table
-    covered = (table["low"] <= 1 / 3) & (table["high"] >= 1 / 3)
-    assert 0.93 < covered.mean() < (0.99 if n == 4 else 0.975)
-    alone = (table["model_low"] <= 1 / 3) & (table["model_high"] >= 1 / 3)
-    assert alone.mean() < 0.2
+
+    is_covered = (table["low"] <= true_mean) & (true_mean <= table["high"])
+    assert 0.93 < is_covered.mean() < highest_coverage
+    is_covered_by_labels = (table["model_low"] <= true_mean) & (true_mean <= table["model_high"])
+    assert is_covered_by_labels.mean() < 0.2
     if n > 4:
-        widths = table["high"] - table["low"], table["human_high"] - table["human_low"]
-        assert widths[0].mean() < 0.8 * widths[1].mean()
+        widths = table["high"] - table["low"]
+        widths_of_human_alone = table["human_high"] - table["human_low"]
+        assert widths.mean() < 0.8 * widths_of_human_alone.mean()
 
 
 # -- bad input
@@ -656,36 +717,70 @@ def test_frames_of_experiments_files_and_evaluations_agree(tmp_path) -> None:
         pd.testing.assert_frame_equal(result.differences, expected.differences)
 
 
-@pytest.mark.slow
-def test_reports_show_the_estimates_below_the_values() -> None:
+@pytest.fixture(scope="module")
+def powered_report() -> Any:
+    """A report with human judgments, and the estimates of `prediction_powered` for it."""
     runs, human, model = world()
     scales = {"relevance": 2, "credibility": 2}
     measures = {"TOMA": ma.TOMA(aspects=scales) @ 5, "NumRet": "NumRet"}
     report = ma.report(
         runs, model, measures, human=human, aspects=scales, baseline="poor", progress=False
     )
-    labels = [label for label in report.labels if label != "NumRet"]
     values = ma.evaluate(runs, human, report._results.measures, progress=False)
-    parts = [part[part["measure"].isin(labels)] for part in (values, report.perquery)]
-    expected = prediction_powered(*parts, baseline="poor")
+    # NumRet is a sum over topics, of which there is no estimate.
+    expected = prediction_powered(
+        values[values["measure"] != "NumRet"],
+        report.perquery[report.perquery["measure"] != "NumRet"],
+        baseline="poor",
+    )
+    return report, expected
+
+
+@pytest.mark.slow
+def test_reports_have_the_estimates_of_all_means(powered_report) -> None:
+    report, expected = powered_report
     pd.testing.assert_frame_equal(report.powered.table, expected.table)
     pd.testing.assert_frame_equal(report.powered.differences, expected.differences)
+    # The data of the page: by measure, the estimates and bounds of all runs.
     by_measure = dict(zip(report.labels, report._data["powered"], strict=True))
     assert by_measure["NumRet"] is None
-    rows = expected.table[expected.table["measure"] == "TOMA"]
-    assert by_measure["TOMA"] == [rows[column].tolist() for column in ("estimate", "low", "high")]
+    toma = expected.table[expected.table["measure"] == "TOMA"]
+    assert by_measure["TOMA"] == [
+        toma["estimate"].tolist(),
+        toma["low"].tolist(),
+        toma["high"].tolist(),
+    ]
+
+
+@pytest.mark.slow
+def test_reports_say_what_estimates_assume(powered_report) -> None:
+    report, _ = powered_report
     (note,) = [note for note in report.notes if "random sample" in note]
     n_human = report.powered.table["n_human"].iloc[0]
     assert f"human judgments of {n_human} topics and the model's labels of" in note
     assert " N " not in note  # a column that the page does not have
+
+
+@pytest.mark.slow
+def test_reports_show_the_estimates_below_the_values(powered_report) -> None:
     pytest.importorskip("vl_convert")
+    report, expected = powered_report
     page = report.to_html()
-    first = rows.iloc[0]
+    toma = expected.table[expected.table["measure"] == "TOMA"]
+    first = toma.iloc[0]
     assert f"{first['estimate']:.4f} [{first['low']:.4f}, {first['high']:.4f}]" in page
     assert '<option value="powered">estimates with human judgments' in page
-    alone = ma.report(runs, model, measures, aspects=scales, progress=False)
-    assert alone.powered is None
-    assert 'value="powered"' not in alone.to_html()
+
+
+@pytest.mark.slow
+def test_reports_without_human_judgments_have_no_estimates() -> None:
+    pytest.importorskip("vl_convert")
+    runs, _human, model = world()
+    scales = {"relevance": 2, "credibility": 2}
+    measures = {"TOMA": ma.TOMA(aspects=scales) @ 5, "NumRet": "NumRet"}
+    report = ma.report(runs, model, measures, aspects=scales, progress=False)
+    assert report.powered is None
+    assert 'value="powered"' not in report.to_html()
 
 
 def test_reports_refuse_human_judgments_of_other_topics() -> None:
@@ -729,25 +824,38 @@ def test_the_command_report_shows_the_estimates(tmp_path, monkeypatch, capsys) -
 
 @pytest.mark.parametrize("baseline", [None, "poor"])
 def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys, baseline) -> None:
+    # LINE is the command `evaluate --qrels … --human … -m "CAM=CAM(base=P(rel=2)@5)" nDCG@3`.
     runs, human, model = write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
-    more = [] if baseline is None else ["--baseline", "poor"]
-    assert main([*LINE, *more, "good.run", "poor.run"]) == 0
+    options = [] if baseline is None else ["--baseline", baseline]
+
+    assert main([*LINE, *options, "good.run", "poor.run"]) == 0
     out, err = capsys.readouterr()
+
     assert err == ""
-    table = read_table(out, "\t")
+    printed = read_table(out, "\t")
+    printed["n_to_halve"] = pd.to_numeric(printed["n_to_halve"])  # empty cells are read as text
     scales = {"relevance": 2, "credibility": 2}
     measures = {"CAM": ma.CAM(base="P(rel=2)@5", aspects=scales), "nDCG@3": "nDCG@3"}
-    values = [ma.evaluate(runs, qrels, measures, progress=False) for qrels in (human, model)]
-    expected = prediction_powered(*values, baseline=baseline)
-    table["n_to_halve"] = pd.to_numeric(table["n_to_halve"])  # empty cells are read as text
-    pd.testing.assert_frame_equal(
-        table, expected.table if baseline is None else expected.differences
-    )
-    assert main([*LINE, *more, "--format", "table", "good.run", "poor.run"]) == 0
+    human_values = ma.evaluate(runs, human, measures, progress=False)
+    model_values = ma.evaluate(runs, model, measures, progress=False)
+    powered = prediction_powered(human_values, model_values, baseline=baseline)
+    expected = powered.table if baseline is None else powered.differences
+    pd.testing.assert_frame_equal(printed, expected)
+
+
+@pytest.mark.parametrize("baseline", [None, "poor"])
+def test_the_command_evaluate_explains_the_estimates(
+    tmp_path, monkeypatch, capsys, baseline
+) -> None:
+    write_files(tmp_path)  # good.run, poor.run, and the judgments that LINE names
+    monkeypatch.chdir(tmp_path)
+    options = [] if baseline is None else ["--baseline", baseline]
+    assert main([*LINE, *options, "--format", "table", "good.run", "poor.run"]) == 0
     text = capsys.readouterr().out
     assert "random sample" in text
-    assert ("Differences from poor." in text) == (baseline is not None)
+    has_differences = "Differences from poor." in text
+    assert has_differences == (baseline is not None)
 
 
 @pytest.mark.parametrize(
@@ -853,63 +961,94 @@ def coverage(study_module: Callable[[str], Any]) -> Any:
     return study_module("coverage")
 
 
+def cells_of_table(page: str, header: str) -> list[list[str]]:
+    """The cells of each row of a Markdown table whose header begins with these columns."""
+    _, table = page.split(header)
+    _rest_of_header, _separator, *rows = table.split("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in row.strip("| ").split("|")] for row in rows]
+
+
 def test_intervals_cover_as_often_as_is_said(coverage) -> None:
-    results = coverage.load(coverage.RESULTS)
+    """The page has the fraction of covered means and the mean width, as .976 (.241), by interval."""
     page = (ROOT / "docs" / "howto" / "coverage.md").read_text(encoding="utf-8")
-    for record in coverage.table(results).to_dict("records"):
+    stated = cells_of_table(page, "| measure | human topics |")
+    records = coverage.table(coverage.load(coverage.RESULTS)).to_dict("records")
+    for record in records:
         cells = [record["measure"], str(record["human topics"])]
         for interval in coverage.INTERVALS:
-            share, width = (record[f"{interval}, {figure}"] for figure in ("coverage", "width"))
-            cells.append(f"{share:.3f} ({width:.3f})".replace("0.", "."))
-        assert f"| {' | '.join(cells)} |" in page
+            fraction = f"{record[f'{interval}, coverage']:.3f}".removeprefix("0")
+            width = f"{record[f'{interval}, width']:.3f}".removeprefix("0")
+            cells.append(f"{fraction} ({width})")
+        assert cells in stated
         assert record["prediction-powered, width"] < 0.85 * record["human alone, width"]
         assert record["labels alone, coverage"] < 0.75
         assert 0.945 <= record["prediction-powered, coverage"] <= 0.98
-    for statistic, low in (("mean", 0.92), ("difference", 0.945)):
-        coverages = coverage.table(results, statistic, most_zeros=1.0)[
-            "prediction-powered, coverage"
-        ]
-        assert low <= coverages.min() <= coverages.max() <= 0.975
-    worst = [
-        min(by_n[n]["prediction-powered"]["coverage"])
-        for by_n in results["intervals"]["mean"].values()
-        for n in by_n
-    ]
-    assert 0.71 < min(worst) < max(worst) < 0.89
+
+
+@pytest.mark.parametrize(("statistic", "lowest"), [("mean", 0.92), ("difference", 0.945)])
+def test_intervals_cover_runs_with_zeros_nearly_as_often(coverage, statistic, lowest) -> None:
+    """Also if runs are included whose values are 0 on many topics."""
+    results = coverage.load(coverage.RESULTS)
+    table = coverage.table(results, statistic, most_zeros=1.0)
+    coverages = table["prediction-powered, coverage"]
+    assert lowest <= coverages.min()
+    assert coverages.max() <= 0.975
+
+
+def test_intervals_cover_some_runs_less_often(coverage) -> None:
+    """The lowest coverage of any run, by measure and number of human topics."""
+    results = coverage.load(coverage.RESULTS)
+    lowest = []
+    for by_number in results["intervals"]["mean"].values():
+        for by_interval in by_number.values():
+            coverage_by_run = by_interval["prediction-powered"]["coverage"]
+            lowest.append(min(coverage_by_run))
+    assert min(lowest) > 0.71
+    assert min(lowest) < max(lowest) < 0.89
 
 
 @pytest.mark.slow
 def test_the_coverage_of_skewed_values_is_as_the_page_says(coverage) -> None:
-    page = (Path(__file__).parents[1] / "docs" / "howto" / "coverage.md").read_text(
-        encoding="utf-8"
-    )
-    lines = page.partition("| skewness |")[2].split("\n\n")[0].splitlines()[2:]
-    stated = [[float(number) for number in re.findall(r"\d?\.\d+", line)] for line in lines]
+    page = (ROOT / "docs" / "howto" / "coverage.md").read_text(encoding="utf-8")
+    stated = cells_of_table(page, "| skewness |")
+
+    # The rows of the page: for each distribution, human topics alone, then three correlations.
+    expected = []
     table = coverage.coverage_of_skewed_values(4000)
-    by_skewness = [rows for _, rows in table.groupby(["a", "b"], sort=False)]
-    assert len(stated) == 4 * len(by_skewness)
-    for first, rows in zip(range(0, len(stated), 4), by_skewness, strict=True):
-        skewness, *alone = stated[first]
-        assert rows["skewness"].iloc[0] == pytest.approx(skewness, abs=0.051)
-        by_labels = rows.pivot(index="correlation", columns="human topics")
-        np.testing.assert_allclose(alone, by_labels["human alone"].iloc[0], atol=0.01)
-        for (_, correlation, *numbers), (label, row) in zip(
-            stated[first + 1 : first + 4], by_labels["prediction-powered"].iterrows(), strict=True
-        ):
-            assert correlation == label
-            np.testing.assert_allclose(numbers, row, atol=0.01)
+    for _, rows in table.groupby(["a", "b"], sort=False):  # the parameters of the distribution
+        skewness = rows["skewness"].iloc[0]
+        by_number = rows.pivot(index="correlation", columns="human topics")
+        without_labels = by_number["human alone"].iloc[0]  # the same for all correlations
+        expected.append((skewness, "human topics alone", without_labels))
+        for correlation, coverages in by_number["prediction-powered"].iterrows():
+            label = f"ρ = {correlation:.1f}".replace("0.", ".")
+            expected.append((skewness, label, coverages))
+
+    for cells, (skewness, label, coverages) in zip(stated, expected, strict=True):
+        stated_skewness, stated_label, *stated_coverages = cells
+        assert float(stated_skewness) == pytest.approx(skewness, abs=0.051)
+        assert stated_label == label
+        np.testing.assert_allclose([float(cell) for cell in stated_coverages], coverages, atol=0.01)
 
 
 @pytest.mark.slow
 def test_labels_help_from_the_correlations_on_that_the_page_states(coverage) -> None:
     page = (ROOT / "docs" / "howto" / "estimates.md").read_text(encoding="utf-8")
-    lines = page.partition("| human topics | lower error")[2].split("\n\n")[0].splitlines()[2:]
-    stated = [[float(cell) for cell in line.strip("| ").split("|")] for line in lines]
-    # The error of few draws is uncertain; widths are not.
-    tolerances = np.array([0, 0.12, 0.03, 0.04, 0.03, 0.03])
-    assert (np.abs(np.array(stated) - coverage.usefulness_of_labels(4000)) <= tolerances).all(
-        axis=None
-    )
+    cells = cells_of_table(page, "| human topics | lower error")
+    stated = pd.DataFrame(cells, dtype=float)
+    # By column. The error of few draws is uncertain; widths are not.
+    tolerances = {
+        "human topics": 0,
+        "error lower from": 0.12,
+        "interval narrower from": 0.03,
+        "width at 0": 0.04,
+        "width at 0, of PPI++": 0.03,
+        "error at .9, of PPI++": 0.03,
+    }
+    computed = coverage.usefulness_of_labels(4000)
+    assert list(computed) == list(tolerances)
+    for position, (column, tolerance) in enumerate(tolerances.items()):
+        np.testing.assert_allclose(stated[position], computed[column], rtol=0, atol=tolerance)
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -62,35 +63,50 @@ def test_golden(setting: str, as_string: bool) -> None:
 
 
 def test_by_hand() -> None:
-    """Relevance: ½ at rank 1, and ¼ · ½ at rank 2, where half of the users are satisfied already."""
-    relevance = 0.5 * (0.5 + 0.5 * 0.25)
-    credibility = 0.5 * (0.5 * 0.5)
-    effort = 0.1 * 0.5 * (1 + 0.5)
-    value = RBU(p=0.5, effort=0.1, aspects=BOTH).calc_aggregate(QRELS, RUN)
+    """By aspect, RBU sums (1 − p) p^(k−1) · P(stop at k), less the effort of examining each rank."""
+    aspects = {"relevance": 1, "credibility": 1}
+    first = {"relevance": 1, "credibility": 0}
+    second = {"relevance": 1, "credibility": 1}
+
+    measure = RBU(p=0.5, effort=0.1, aspects=aspects)
+    value = measure.calc_aggregate({"q": {"a": first, "b": second}}, {"q": {"a": 2.0, "b": 1.0}})
+
+    # Half of the users are satisfied by a document with the grade 1 of 1, as in ERR.
+    weights = [0.5, 0.5 * 0.5]  # of ranks 1 and 2
+    relevance = weights[0] * 0.5 + weights[1] * (0.5 * 0.5)  # half have stopped at rank 1
+    credibility = weights[1] * 0.5
+    effort = 0.1 * (weights[0] + weights[1])
     assert value == pytest.approx((relevance + credibility) / 2 - effort, abs=1e-15)
 
 
-def test_every_retrieved_document_costs_effort_and_nothing_retrieved_costs_nothing() -> None:
+def test_every_retrieved_document_costs_effort() -> None:
+    """Documents without labels have no gain; what they cost remains."""
     measure = RBU(p=0.5, effort=0.2, aspects=BOTH)
-    nobody_judged = {"q": {f"x{number}": 1.0 for number in range(3)}}
-    assert measure.calc_aggregate(QRELS, nobody_judged) == pytest.approx(
-        -0.2 * (1 - 0.5**3), abs=1e-15
-    )
-    assert (measure @ 1).calc_aggregate(QRELS, nobody_judged) == pytest.approx(-0.1, abs=1e-15)
-    values = ma.evaluate(
-        {"run": {"other": {"a": 1.0}, "q": {}}},
-        {**QRELS, "other": {"a": {"relevance": 1}}},
-        measure,
-        progress=False,
-    )
+    without_labels = {"q": {"x": 3.0, "y": 2.0, "z": 1.0}}
+    value = measure.calc_aggregate(QRELS, without_labels)
+    assert value == pytest.approx(-0.2 * (0.5 + 0.5**2 + 0.5**3), abs=1e-15)
+    value_at_1 = (measure @ 1).calc_aggregate(QRELS, without_labels)
+    assert value_at_1 == pytest.approx(-0.2 * 0.5, abs=1e-15)
+
+
+def test_a_topic_with_nothing_retrieved_costs_nothing() -> None:
+    measure = RBU(p=0.5, effort=0.2, aspects=BOTH)
+    qrels = {**QRELS, "other": {"a": {"relevance": 1}}}
+    run = {"other": {"a": 1.0}, "q": {}}
+    values = ma.evaluate({"run": run}, qrels, measure, progress=False)
     assert values.set_index("qid")["value"]["q"] == 0
 
 
 def test_the_top_of_the_scale_counts_and_not_that_of_the_labels() -> None:
+    qrels = {"q": {"a": 1}}
+    run = {"q": {"a": 1.0}}
+    # The probability of stopping at grade 1 of 0 to 3, as in ERR.
     declared = RBU(p=0, effort=0, aspects={"relevance": 3})
-    assert declared.calc_aggregate({"q": {"a": 1}}, {"q": {"a": 1.0}}) == pytest.approx(1 / 8)
+    assert declared.calc_aggregate(qrels, run) == pytest.approx((2**1 - 1) / 2**3)
+    # Without a declared scale, the only label would be the top grade.
+    inferred = RBU(p=0, effort=0, aspects="relevance")
     with pytest.warns(ma.MultiAspectWarning, match=r"RBU depends on.*scales"):
-        RBU(p=0, effort=0, aspects="relevance").calc_aggregate({"q": {"a": 1}}, {"q": {"a": 1.0}})
+        inferred.calc_aggregate(qrels, run)
 
 
 @given(scaled_collections(), st.sampled_from([None, 1, 3]), st.data())
@@ -101,15 +117,23 @@ def test_against_the_reference(
     cutoff: int | None,
     data: st.DataObject,
 ) -> None:
-    collection, aspects, theirs = drawn
-    cases = {}
-    settings_of = st.tuples(st.sampled_from([0, 0.5, 0.8, 0.99]), st.sampled_from([0, 0.05, 2]))
-    for p, effort in data.draw(st.lists(settings_of, min_size=2, max_size=2)):
-        shares = data.draw(weights(collection.names))
-        cases[RBU(p=p, effort=effort, weights=shares, aspects=Aspects(aspects), cutoff=cutoff)] = (
-            lambda run, judged, p=p, effort=effort, shares=shares: ref.rbu(
-                run, judged, theirs, p, effort, shares, cutoff
-            )
+    """Two measures with drawn parameters have the values of the reference on a drawn collection."""
+    collection, aspects, reference_aspects = drawn
+    cases = {}  # by measure, the function that returns the value for a run and judgments
+    for _ in range(2):
+        p = data.draw(st.sampled_from([0, 0.5, 0.8, 0.99]))
+        effort = data.draw(st.sampled_from([0, 0.05, 2]))
+        drawn_weights = data.draw(weights(collection.names))
+        measure = RBU(
+            p=p, effort=effort, weights=drawn_weights, aspects=Aspects(aspects), cutoff=cutoff
+        )
+        cases[measure] = functools.partial(
+            ref.rbu,
+            aspects=reference_aspects,
+            p=p,
+            effort=effort,
+            weights=drawn_weights,
+            cutoff=cutoff,
         )
     compare(cases, collection, 1e-12)
 
@@ -132,10 +156,17 @@ def test_statements(params: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_statements_of_its_terms() -> None:
-    check_measure(RankBiasedStopping(0.8, None))
-    assert Effort(0.8, 2) == Effort(0.8, None).at(2) != RankBiasedStopping(0.8, 2)
-    check_measure(Effort(0.8, None))
+@pytest.mark.parametrize("term", [RankBiasedStopping(0.8, None), Effort(0.8, None)], ids=str)
+def test_statements_of_its_terms(term: Any) -> None:
+    """RBU sums two terms: where users stop, and what examining the ranks costs them."""
+    check_measure(term)
+
+
+def test_terms_are_equal_if_class_and_parameters_are() -> None:
+    """Equal terms are computed once."""
+    effort_at_2 = Effort(p=0.8, cutoff=2)
+    assert effort_at_2 == Effort(p=0.8, cutoff=None).at(2)
+    assert effort_at_2 != RankBiasedStopping(p=0.8, cutoff=2)
 
 
 def test_upper_bound() -> None:
@@ -151,10 +182,15 @@ def test_upper_bound() -> None:
 
 
 def test_labels_for_learning_to_rank() -> None:
-    labels = ma.aggregate_labels(
-        QRELS, RBU(weights={"relevance": 3, "credibility": 1}, aspects=BOTH)
-    ).values
-    assert labels["label"].tolist() == [0.375, 0.5]
+    """A document's label is the weighted mean of its probabilities of stopping the user, by aspect."""
+    qrels = {
+        "q": {"a": {"relevance": 1, "credibility": 0}, "b": {"relevance": 1, "credibility": 1}}
+    }
+    measure = RBU(weights={"relevance": 3, "credibility": 1}, aspects=BOTH)
+    labels = ma.aggregate_labels(qrels, measure).values
+    # Grade 1 of 1 stops half of the users, grade 0 none.
+    expected = [(3 * 0.5 + 1 * 0) / 4, (3 * 0.5 + 1 * 0.5) / 4]
+    assert labels["label"].tolist() == expected
 
 
 @pytest.mark.parametrize(

@@ -89,57 +89,68 @@ def test_the_committed_values_are_those_of_the_script(study: Any, setting: str) 
                 assert value == pytest.approx(expected, abs=tolerance), (learner, name, measure)
 
 
+@pytest.fixture
+def small_study(study: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """Reduce the study to two settings and one collection of a few queries; return the settings' names."""
+    worlds = study.data
+    synthetic = worlds.synthetic
+    common = "conflicting, equal scales"
+    rare = "independent, 5 % and 60 %, features of relevance"
+    # With 8 documents, one per query is more than 5 %.
+    prevalence = {"prevalence": (0.3, 0.6)}
+    settings = {common: worlds.SETTINGS[common], rare: worlds.SETTINGS[rare] | prevalence}
+    monkeypatch.setattr(worlds, "N_TRAIN", 6)
+    monkeypatch.setattr(worlds, "N_DOCUMENTS", 8)
+    monkeypatch.setattr(worlds, "SETTINGS", settings)
+
+    def synthetic_of_ten_queries(**options: Any) -> Any:
+        return synthetic(**options, n_queries=10)
+
+    def read_collection(_folder: Path) -> Any:
+        return synthetic(correlation=0, tops=(2, 3), seed=1, n_queries=12)
+
+    def read_directions(_folder: Path) -> dict[str, dict[str, int]]:
+        return {"credibility": {"rises": 1, "falls": 0}}
+
+    monkeypatch.setattr(worlds, "synthetic", synthetic_of_ten_queries)
+    monkeypatch.setattr(worlds, "COLLECTIONS", {"a collection": read_collection})
+    monkeypatch.setattr(worlds, "directions", read_directions)
+    monkeypatch.setitem(study.targets.PARAMS, "n_estimators", 3)
+    return common, rare
+
+
 @pytest.mark.slow
 def test_a_small_study(
-    study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    study: Any,
+    small_study: tuple[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
 ) -> None:
-    monkeypatch.setattr(study.data, "N_TRAIN", 6)
-    monkeypatch.setattr(study.data, "N_DOCUMENTS", 8)
-    tiny = study.data.synthetic
-    monkeypatch.setattr(study.data, "synthetic", lambda **options: tiny(**options, n_queries=10))
-    rare = "independent, 5 % and 60 %, features of relevance"
-    settings = {name: study.data.SETTINGS[name] for name in ("conflicting, equal scales", rare)}
-    # With 8 documents, one per query is more than 5 %.
-    settings[rare] = {**settings[rare], "prevalence": (0.3, 0.6)}
-    monkeypatch.setattr(study.data, "SETTINGS", settings)
-    collection = study.data.World(
-        *(getattr(tiny(0, (2, 3), 1, 12), name) for name in ("X", "Y", "qid", "aspects"))
-    )
-    monkeypatch.setattr(study.data, "COLLECTIONS", {"a collection": lambda data: collection})
-    monkeypatch.setattr(
-        study.data, "directions", lambda data: {"credibility": {"rises": 1, "falls": 0}}
-    )
-    monkeypatch.setitem(study.targets.PARAMS, "n_estimators", 3)
+    """The script writes results that have the same parts as those of the whole study."""
+    common, rare = small_study
     out = tmp_path / "results.json"
-    options = [
-        "--draws",
-        "2",
-        "--splits",
-        "2",
-        "--repeats",
-        "1",
-        "--data",
-        str(tmp_path),
-        "--out",
-        str(out),
-    ]
-    monkeypatch.setattr(sys, "argv", ["study", *options])
+    sizes = ["--draws", "2", "--splits", "2", "--repeats", "1"]
+    paths = ["--data", str(tmp_path), "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["study", *sizes, *paths])
+
     study.main.main()
+
     assert "a collection:" in capsys.readouterr().out
     written = study.figures.load(out)
-    assert set(written) == set(study.results)
-    assert set(written["about"]) == set(study.results["about"])
-    assert set(written["worlds"]) == {"a collection", *settings}
-    assert set(written["worlds"]["a collection"]) == set(
-        study.results["worlds"]["CLEF eHealth 2015"]
-    )
-    for name in settings:
-        draws = written["worlds"][name]
-        assert set(draws) == set(study.results["worlds"][name])
-        assert len(draws["scores"]["LightGBM"]["fusion"]["CAM@10"]) == 2
-    assert written["worlds"][rare]["prevalence"]["relevance"]["documents"] == pytest.approx(
-        0.3, abs=0.02
-    )
+    whole = study.results
+    assert set(written) == set(whole)
+    assert set(written["about"]) == set(whole["about"])
+    assert set(written["worlds"]) == {"a collection", common, rare}
+    parts = set(written["worlds"]["a collection"])
+    assert parts == set(whole["worlds"]["CLEF eHealth 2015"])
+    for name in (common, rare):
+        world = written["worlds"][name]
+        assert set(world) == set(whole["worlds"][name])
+        scores_by_draw = world["scores"]["LightGBM"]["fusion"]["CAM@10"]
+        assert len(scores_by_draw) == 2
+    prevalence = written["worlds"][rare]["prevalence"]
+    assert prevalence["relevance"]["documents"] == pytest.approx(0.3, abs=0.02)
 
 
 def test_row_orders_change_training_rows_only(study: Any) -> None:
@@ -154,37 +165,46 @@ def test_row_orders_change_training_rows_only(study: Any) -> None:
 
 
 def test_synthetic_scales_do_not_change_the_documents(study: Any) -> None:
-    short, long = (study.data.synthetic(0.0, (2, top), seed=3) for top in (2, 10))
+    """Whether the second aspect has the grades 0 to 2 or 0 to 10, features and relevance are the same."""
+    short = study.data.synthetic(correlation=0.0, tops=(2, 2), seed=3)
+    long = study.data.synthetic(correlation=0.0, tops=(2, 10), seed=3)
     assert (short.X == long.X).all()
     assert (short.Y["relevance"] == long.Y["relevance"]).all()
-    tau = study.data.synthetic(-0.7, (2, 2), 0).Y.corr(method="kendall").iloc[0, 1]
+
+
+def test_labels_of_conflicting_aspects_have_a_negative_correlation(study: Any) -> None:
+    world = study.data.synthetic(correlation=-0.7, tops=(2, 2), seed=0)
+    tau = world.Y["relevance"].corr(world.Y["credibility"], method="kendall")
     assert tau < -0.2
 
 
 @pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("everywhere", [True, False], ids=["in every query", "in some queries"])
 def test_the_fractions_of_positive_documents_are_those_of_the_setting(
-    study: Any, seed: int
+    study: Any, everywhere: bool, seed: int
 ) -> None:
-    for everywhere in (True, False):
-        world = study.data.synthetic(
-            **(study.data.SETTINGS["conflicting, 5 % and 60 %"] | {"everywhere": everywhere}),
-            seed=seed,
-        )
-        positive = world.labels > 0
-        for aspect, fraction in zip(world.aspects, study.data.RARE, strict=True):
-            assert positive[aspect].mean() == pytest.approx(fraction, abs=1 / len(positive))
-            assert world.prevalence[aspect]["documents"] == positive[aspect].mean()
-        queries = positive.groupby(level=0).any().mean()
-        assert queries["credibility"] > 0.98
-        assert queries["relevance"] == 1 if everywhere else 0.4 < queries["relevance"] < 0.65
-        assert world.prevalence["relevance"]["queries"] == queries["relevance"]
+    options = study.data.SETTINGS["conflicting, 5 % and 60 %"] | {"everywhere": everywhere}
+    world = study.data.synthetic(**options, seed=seed)
+
+    is_positive = world.labels > 0  # with the queries in the index
+    fractions = dict(zip(world.aspects, study.data.RARE, strict=True))
+    for aspect, fraction in fractions.items():
+        assert is_positive[aspect].mean() == pytest.approx(fraction, abs=1 / len(is_positive))
+        assert world.prevalence[aspect]["documents"] == is_positive[aspect].mean()
+    # The fractions of queries that have a positive document.
+    of_queries = is_positive.groupby(level=0).any().mean()
+    assert of_queries["credibility"] > 0.98
+    assert world.prevalence["relevance"]["queries"] == of_queries["relevance"]
+    if everywhere:
+        assert of_queries["relevance"] == 1
+    else:
+        assert 0.4 < of_queries["relevance"] < 0.65
 
 
 def test_prevalence_does_not_change_the_features(study: Any) -> None:
-    common, rare = (
-        study.data.synthetic(-0.7, (2, 2), 3, prevalence=prevalence)
-        for prevalence in (None, study.data.RARE)
-    )
+    options = {"correlation": -0.7, "tops": (2, 2), "seed": 3}
+    common = study.data.synthetic(**options)
+    rare = study.data.synthetic(**options, prevalence=study.data.RARE)
     assert (common.X == rare.X).all()
     assert (common.Y != rare.Y).any(axis=None)
 
@@ -195,18 +215,30 @@ def test_prevalence_does_not_change_the_features(study: Any) -> None:
 def test_features_tell_of_the_informative_aspect_only(
     study: Any, informative: str, other: str
 ) -> None:
-    world = study.data.synthetic(0.0, (2, 2), 5, informative=[informative])
-    correlations = world.Y.apply(
-        lambda labels: np.abs([np.corrcoef(labels, x)[0, 1] for x in world.X.T]).max()
-    )
-    assert correlations[informative] > 0.4
-    assert correlations[other] < 0.05
-    both = study.data.synthetic(0.0, (2, 2), 5)
-    assert (both.Y == world.Y).all(axis=None)
-    # Aspects that conflict are told of the wrong way round.
-    conflicting = study.data.synthetic(-0.7, (2, 2), 5, informative=[informative])
-    column = list(conflicting.aspects).index(informative)
-    assert np.corrcoef(conflicting.X[:, column], conflicting.Y[other])[0, 1] < -0.2
+    options = {"correlation": 0.0, "tops": (2, 2), "seed": 5}
+    world = study.data.synthetic(**options, informative=[informative])
+
+    def highest_correlation(labels: pd.Series) -> float:
+        """The highest absolute correlation of the labels with any feature."""
+        correlations = [np.corrcoef(labels, feature)[0, 1] for feature in world.X.T]
+        return np.abs(correlations).max()
+
+    assert highest_correlation(world.Y[informative]) > 0.4
+    assert highest_correlation(world.Y[other]) < 0.05
+    of_both = study.data.synthetic(**options)
+    assert (of_both.Y == world.Y).all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("informative", "other"), [("relevance", "credibility"), ("credibility", "relevance")]
+)
+def test_features_of_an_aspect_tell_the_opposite_of_one_that_conflicts(
+    study: Any, informative: str, other: str
+) -> None:
+    world = study.data.synthetic(correlation=-0.7, tops=(2, 2), seed=5, informative=[informative])
+    column = list(world.aspects).index(informative)  # features are in the order of the aspects
+    correlation = np.corrcoef(world.X[:, column], world.Y[other])[0, 1]
+    assert correlation < -0.2
 
 
 # -- why: the linear form divides by the ideal of each aspect in the query, a sum by its top grade
@@ -214,35 +246,45 @@ def test_features_tell_of_the_informative_aspect_only(
 
 
 def test_the_linear_form_is_the_gain_over_the_ideal(study: Any) -> None:
-    world = study.data.synthetic(0.0, (2, 10), 1, 12, prevalence=(0.1, 0.6))
-    gain = study.data.gains(world.labels, world.aspects)
-    ideal = gain.apply(study.data.ideals).loc[gain.index]
-    label = ma.aggregate_labels(world.labels, ma.CAM(aspects=world.aspects) @ 10).values
-    np.testing.assert_allclose(label, (gain / ideal / 2).sum(axis=1))
+    """Training on CAM takes as label the mean over aspects of the gain over the ideal DCG of the query."""
+    world = study.data.synthetic(
+        correlation=0.0, tops=(2, 10), seed=1, n_queries=12, prevalence=(0.1, 0.6)
+    )
+    gains = study.data.gains(world.labels, world.aspects)  # rows with their queries, aspects
+    ideal_dcgs = gains.apply(study.data.ideals)  # queries, aspects
+    normalized_gains = gains / ideal_dcgs.loc[gains.index]
+
+    cam = ma.CAM(aspects=world.aspects) @ 10
+    labels = ma.aggregate_labels(world.labels, cam).values
+
+    np.testing.assert_allclose(labels, normalized_gains.mean(axis=1))
 
 
 @pytest.mark.parametrize("relation", ["conflicting", "independent"])
 def test_one_weight_per_aspect_makes_the_sum_of_labels_as_good_as_the_linear_form(
     study: Any, relation: str
 ) -> None:
+    """Rankings by labels reach the same CAM if each aspect is divided by its mean ideal DCG.
+
+    The linear form divides it by that of each query; the raw sum divides by nothing.
+    """
     world = study.data.synthetic(**study.data.SETTINGS[f"{relation}, 5 % and 60 %"], seed=1)
-    measure = ma.CAM(aspects=world.aspects) @ 10
-    mean = study.data.gains(world.labels, world.aspects).apply(study.data.ideals).mean()
-    assert mean["credibility"] > 5 * mean["relevance"]
-    targets = {
-        "linear form": measure,
-        "raw sum": ma.CAM(base="DCG", aspects=world.aspects),
-        "over mean ideals": ma.CAM(base="DCG", aspects=world.aspects, weights=(1 / mean).to_dict()),
-    }
-    # The labels themselves are the predictions.
-    reached = {
-        name: ma.ranking_score(
-            world.labels, ma.aggregate_labels(world.labels, target).values, measure=measure
-        )
-        for name, target in targets.items()
-    }
-    assert reached["linear form"] > reached["raw sum"] + 0.1
-    assert reached["linear form"] - 0.01 < reached["over mean ideals"] <= reached["linear form"]
+    ideal_dcgs = study.data.gains(world.labels, world.aspects).apply(study.data.ideals)
+    mean_ideals = ideal_dcgs.mean()
+    assert mean_ideals["credibility"] > 5 * mean_ideals["relevance"]
+    cam = ma.CAM(aspects=world.aspects) @ 10
+    weights = (1 / mean_ideals).to_dict()
+
+    def reached_cam(target: ma.Measure) -> float:
+        """CAM of the rankings in the order of the labels for a target."""
+        predictions = ma.aggregate_labels(world.labels, target).values
+        return ma.ranking_score(world.labels, predictions, measure=cam)
+
+    by_linear_form = reached_cam(cam)
+    by_raw_sum = reached_cam(ma.CAM(base="DCG", aspects=world.aspects))
+    by_weighted_sum = reached_cam(ma.CAM(base="DCG", aspects=world.aspects, weights=weights))
+    assert by_linear_form > by_raw_sum + 0.1
+    assert by_linear_form - 0.01 < by_weighted_sum <= by_linear_form
 
 
 # -- what is said of the results
@@ -358,54 +400,80 @@ def test_the_linear_form_loses_toma_if_one_aspect_is_rare_except_once(study: Any
 def test_weights_matter_less_than_normalisation_only_if_features_tell_of_the_rare_aspect(
     study: Any,
 ) -> None:
-    changes = {
-        world: [
-            abs(study.difference(world, *pair, "CAM@10")["difference"])
-            for pair in ((study.targets.WEIGHTED, "linear form"), ("linear form", "scaled sum"))
-        ]
-        for world in study.synthetic
-    }
-    for world, (weights, normalisation) in changes.items():
-        assert (weights < normalisation) == ("5 %" in world and "credibility" not in world), world
-        assert weights < 0.062
+    """Results of the study: how much either changes CAM, by world."""
+    for world in study.synthetic:
+        weighted = study.difference(world, study.targets.WEIGHTED, "linear form", "CAM@10")
+        normalized = study.difference(world, "linear form", "scaled sum", "CAM@10")
+        change_by_weights = abs(weighted["difference"])
+        change_by_normalization = abs(normalized["difference"])
+        # Relevance is rare where 5 % of the documents are relevant.
+        is_rare = "5 %" in world
+        tells_of_relevance = "features of credibility" not in world
+        matters_less = change_by_weights < change_by_normalization
+        assert matters_less == (is_rare and tells_of_relevance), world
+        assert change_by_weights < 0.062
 
 
-def test_one_weight_per_aspect_explains_the_linear_form(study: Any) -> None:
-    for learner, most in (("LightGBM", 0.0045), ("linear", 0.012)):
-        for world in study.synthetic:
-            mean = study.difference(world, study.targets.BY_MEAN, "linear form", "CAM@10", learner)
-            assert abs(mean["difference"]) < most, (learner, world)
-    rare = study.results["worlds"]["conflicting, 5 % and 60 %"]["prevalence"]
+@pytest.mark.parametrize(
+    ("learner", "largest_difference"), [("LightGBM", 0.0045), ("linear", 0.012)]
+)
+def test_one_weight_per_aspect_explains_the_linear_form(
+    study: Any, learner: str, largest_difference: float
+) -> None:
+    """Training on the sum with weights of 1 / mean ideal DCG reaches nearly the CAM of the linear form."""
+    for world in study.synthetic:
+        row = study.difference(world, study.targets.BY_MEAN, "linear form", "CAM@10", learner)
+        assert abs(row["difference"]) < largest_difference, world
+
+
+def test_the_study_has_the_prevalence_that_the_pages_state(study: Any) -> None:
+    worlds = study.results["worlds"]
+    # 5 % of the documents are relevant, 60 % credible.
+    rare = worlds["conflicting, 5 % and 60 %"]["prevalence"]
     assert rare["relevance"]["ideal DCG@10"] == pytest.approx(0.7, abs=0.05)
     assert rare["credibility"]["ideal DCG@10"] == pytest.approx(4.0, abs=0.05)
-    fractions = study.results["worlds"]["independent, unequal scales"]["prevalence"]
-    assert [round(fractions[aspect]["documents"], 2) for aspect in fractions] == [0.58, 0.39]
+    # With the grades 0 to 2 and 0 to 10, 58 % and 39 % of the documents are above grade 0.
+    unequal = worlds["independent, unequal scales"]["prevalence"]
+    assert round(unequal["relevance"]["documents"], 2) == 0.58
+    assert round(unequal["credibility"]["documents"], 2) == 0.39
+
+
+PAGE = ROOT / "docs" / "howto" / "training_targets.md"
+
+
+def table_below(header: str) -> list[list[str]]:
+    """The cells of the rows of the page's table whose header begins so."""
+    _, table = PAGE.read_text(encoding="utf-8").split(header)
+    _rest_of_header, _separator, *rows = table.split("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+def numbers_in(cell: str) -> list[float]:
+    """The numbers of a cell such as "−.024 [−.030, −.018]" or "+.125 ± .017"."""
+    return [float(number.replace("−", "-")) for number in re.findall(r"[+−]?\.\d+", cell)]
 
 
 def test_the_page_says_what_came_out(study: Any) -> None:
-    page = (ROOT / "docs" / "howto" / "training_targets.md").read_text(encoding="utf-8")
+    """Its first table has a row per difference of two targets, and a column per relation of the aspects."""
+    targets = study.targets
+    # The end of the first cell; target and baseline of the study; the measure of the difference.
     rows = [
-        ("`CAM` − sum of raw gains, in CAM", ("linear form", "raw sum"), "CAM@10"),
-        ('`CAM` − `"scaled sum"`, in CAM', ("linear form", "scaled sum"), "CAM@10"),
-        ('`CAM` − `"scaled sum"`, in TOMA', ("linear form", "scaled sum"), "TOMA@10"),
-        ('`TOMA` − `"scaled sum"`, in TOMA', ("TOMA classes", "scaled sum"), "TOMA@10"),
-        ("in CAM |", (study.targets.BY_MEASURE, study.targets.BY_LABEL), "CAM@10"),
-        (
-            "relevance counts twice − equal weights, in CAM",
-            (study.targets.WEIGHTED, "linear form"),
-            "CAM@10",
-        ),
+        ("`CAM` − sum of raw gains, in CAM", "linear form", "raw sum", "CAM@10"),
+        ('`CAM` − `"scaled sum"`, in CAM', "linear form", "scaled sum", "CAM@10"),
+        ('`CAM` − `"scaled sum"`, in TOMA', "linear form", "scaled sum", "TOMA@10"),
+        ('`TOMA` − `"scaled sum"`, in TOMA', "TOMA classes", "scaled sum", "TOMA@10"),
+        ("nDCG of the label, in CAM", targets.BY_MEASURE, targets.BY_LABEL, "CAM@10"),
+        ("equal weights, in CAM", targets.WEIGHTED, "linear form", "CAM@10"),
     ]
-    start = page.index("| difference | conflicting")
-    table = [line.split("|") for line in page[start:].splitlines()[2 : 2 + len(rows)]]
-    for (label, pair, measure), (_, name, *cells, _) in zip(rows, table, strict=True):
-        assert label.rstrip(" |") in name
-        for world, cell in zip(("conflicting", "independent"), cells, strict=True):
-            differences = study.difference(f"{world}, unequal scales", *pair, measure)
-            said = [float(number.replace("−", "-")) for number in re.findall(r"[+−]?\.\d+", cell)]
-            assert said == pytest.approx(
-                differences[["difference", "low", "high"]].tolist(), abs=0.00051
-            )
+    table = table_below("| difference | conflicting")
+    for cells, (label, target, baseline, measure) in zip(table, rows, strict=True):
+        name, conflicting, independent = cells
+        assert name.endswith(label)
+        for relation, cell in (("conflicting", conflicting), ("independent", independent)):
+            world = f"{relation}, unequal scales"
+            found = study.difference(world, target, baseline, measure)
+            expected = [found["difference"], found["low"], found["high"]]
+            assert numbers_in(cell) == pytest.approx(expected, abs=0.00051)
 
 
 #: Settings of the rows of the page's table on prevalence, each for conflicting and independent
@@ -421,30 +489,29 @@ PREVALENCE = {
 
 
 def test_the_page_says_what_prevalence_and_features_change(study: Any) -> None:
-    page = (ROOT / "docs" / "howto" / "training_targets.md").read_text(encoding="utf-8")
-    start = page.index("| documents above grade 0; features tell")
-    rows = [
-        line.strip("|").split("|")
-        for line in page[start:].splitlines()[2 : 2 + 2 * len(PREVALENCE)]
-    ]
+    """Its second table has two rows per setting, and a column per pair of targets, measure and learner."""
     columns = [
-        ("linear form", "scaled sum", "CAM@10"),
-        ("linear form", "scaled sum", "MM@10"),
-        ("linear form", "scaled sum", "TOMA@10"),
+        ("linear form", "scaled sum", "CAM@10", "LightGBM"),
+        ("linear form", "scaled sum", "MM@10", "LightGBM"),
+        ("linear form", "scaled sum", "TOMA@10", "LightGBM"),
         ("linear form", "scaled sum", "CAM@10", "linear"),
-        ("fusion", "linear form", "CAM@10"),
+        ("fusion", "linear form", "CAM@10", "LightGBM"),
     ]
-    expected = [
-        (label, relation) for label in PREVALENCE for relation in ("conflicting", "independent")
+    # PREVALENCE maps the first cell of a row to the study's name of the setting.
+    rows = [
+        (label, setting, relation)
+        for label, setting in PREVALENCE.items()
+        for relation in ("conflicting", "independent")
     ]
-    assert [(row[0].strip(), row[1].strip()) for row in rows] == expected
-    for label, relation, *cells in rows:
-        for cell, column in zip(cells, columns, strict=True):
-            row = study.difference(f"{relation.strip()}, {PREVALENCE[label.strip()]}", *column)
-            said = [float(number.replace("−", "-")) for number in re.findall(r"[+−]?\.\d+", cell)]
-            assert said == pytest.approx(
-                [row["difference"], (row["high"] - row["low"]) / 2], abs=0.00051
-            )
+    table = table_below("| documents above grade 0; features tell")
+    for cells, (label, setting, relation) in zip(table, rows, strict=True):
+        assert cells[:2] == [label, relation]
+        for cell, (target, baseline, measure, learner) in zip(cells[2:], columns, strict=True):
+            world = f"{relation}, {setting}"
+            found = study.difference(world, target, baseline, measure, learner)
+            half_width = (found["high"] - found["low"]) / 2
+            expected = [found["difference"], half_width]  # as "+.125 ± .017"
+            assert numbers_in(cell) == pytest.approx(expected, abs=0.00051)
 
 
 @pytest.mark.slow
@@ -469,29 +536,39 @@ def test_where_nothing_came_out(study: Any) -> None:
 
 
 def test_the_pages_say_what_one_ranker_per_aspect_costs(study: Any) -> None:
-    def losses(worlds: list[str]) -> list[float]:
-        return [
-            -study.difference(name, "fusion", "linear form", "CAM@10")["difference"]
-            for name in worlds
-        ]
+    """Costs are what CAM loses by fusing one ranker per aspect, rather than training one on CAM."""
+    costs: dict[str, list[float]] = {"both common": [], "one rare": [], "features of one": []}
+    for world in study.synthetic:
+        row = study.difference(world, "fusion", "linear form", "CAM@10")
+        cost = -row["difference"]
+        if "features of" in world:
+            costs["features of one"].append(cost)
+        elif "5 %" in world:
+            costs["one rare"].append(cost)
+        else:
+            assert world in study.both_common
+            costs["both common"].append(cost)
 
-    one_only = [name for name in study.synthetic if "features of" in name]
-    rare = [name for name in study.synthetic if "5 %" in name and name not in one_only]
-    assert {*study.both_common, *one_only, *rare} == set(study.synthetic)
-    assert max(losses(study.both_common)) < 0.0115
-    assert [round(limit(losses(rare)), 2) for limit in (min, max)] == [0.02, 0.04]
-    assert [round(limit(losses(one_only)), 2) for limit in (min, max)] == [0.04, 0.07]
-    page = (ROOT / "docs" / "howto" / "training_targets.md").read_text(encoding="utf-8")
-    assert (
+    assert len(costs["both common"]) == len(study.both_common)
+    assert max(costs["both common"]) < 0.0115
+    assert round(min(costs["one rare"]), 2) == 0.02
+    assert round(max(costs["one rare"]), 2) == 0.04
+    assert round(min(costs["features of one"]), 2) == 0.04
+    assert round(max(costs["features of one"]), 2) == 0.07
+    sentence = (
         "costs .02 to .04 in CAM if one aspect is rare, and .04 to .07 if the features predict one"
-        in page
     )
+    assert sentence in PAGE.read_text(encoding="utf-8")
     searches = (ROOT / "docs" / "howto" / "searches.md").read_text(encoding="utf-8")
     assert "by up to .07 where the features predict one aspect only" in searches
 
 
 def test_docstrings_quote_the_study(study: Any) -> None:
-    orders = pd.DataFrame(study.results["worlds"]["CLEF eHealth 2015"]["row orders"]).loc["TOMA@10"]
-    assert f"differ by up to {orders.map(np.ptp).max():.3f}" in " ".join(
-        ma.RepeatedQueryKFold.__doc__.split()
-    )
+    """Folds with other orders of the rows change the mean TOMA@10 of a target by up to this much."""
+    row_orders = study.results["worlds"]["CLEF eHealth 2015"]["row orders"]
+    ranges = []
+    for means_by_measure in row_orders.values():  # per target
+        means = means_by_measure["TOMA@10"]  # per order of the rows
+        ranges.append(max(means) - min(means))
+    docstring = " ".join(ma.RepeatedQueryKFold.__doc__.split())
+    assert f"differ by up to {max(ranges):.3f}" in docstring
