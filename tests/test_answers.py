@@ -104,30 +104,39 @@ def tracks() -> dict[str, Any]:
     return golden("answers.json")
 
 
+def judged_answer(qid: str, run: str, *judged: str) -> dict[str, Any]:
+    """An answer with nuggets of an importance and an assignment, such as "vital support"."""
+    assigned = []
+    for number, words in enumerate(judged):
+        importance, assignment = words.split()
+        assigned.append({"text": str(number), "importance": importance, "assignment": assignment})
+    return {"query": "?", "qid": qid, "answer_text": "…", "run_id": run, "nuggets": assigned}
+
+
 def test_scores_of_the_trec_rag_track(tracks: dict[str, Any], tmp_path: Path) -> None:
-    """Three systems on 301 topics, each from a file as nuggetizer writes it."""
+    """Three systems on 301 topics, each from a file as nuggetizer writes it, have the values of the golden file."""
     for system, content in tracks["systems"].items():
-        lines = [
-            json.dumps(record(qid, system, text)) for qid, (text, _) in content["topics"].items()
-        ]
+        lines = []
+        for qid, (coded_nuggets, _scores) in content["topics"].items():
+            lines.append(json.dumps(record(qid, system, coded_nuggets)))
         (tmp_path / f"{system}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+
     with pytest.warns(MultiAspectWarning, match=r"120 of 18428 .*3 topics \(2024-19025") as caught:
         perquery = ma.answers.nugget_scores(str(tmp_path / "*.jsonl"))
+
     assert len(caught) == 1
-    assert sorted(set(perquery["measure"])) == sorted(tracks["scores"]) == sorted(SIX)
     assert len(perquery) == 3 * 301 * 6
+    names_of_scores = tracks["scores"]
+    assert sorted(set(perquery["measure"])) == sorted(names_of_scores) == sorted(SIX)
     means = ma.aggregate(perquery).set_index("name")
-    wide = perquery.pivot(index=["name", "qid"], columns="measure", values="value")[
-        tracks["scores"]
-    ]
     for system, content in tracks["systems"].items():
-        expected = np.array([values for _, values in content["topics"].values()])
-        assert (
-            np.abs(wide.loc[system].loc[list(content["topics"])] - expected).to_numpy().max() < 1e-9
-        )
-        assert means.loc[system, tracks["scores"]].tolist() == pytest.approx(
-            content["mean"], abs=1e-9
-        )
+        of_system = perquery[perquery["name"] == system]
+        by_topic = of_system.pivot(index="qid", columns="measure", values="value")
+        expected = {qid: scores for qid, (_nuggets, scores) in content["topics"].items()}
+        values = by_topic.loc[list(expected), names_of_scores]
+        np.testing.assert_allclose(values, list(expected.values()), rtol=0, atol=1e-9)
+        mean_scores = means.loc[system, names_of_scores].tolist()
+        assert mean_scores == pytest.approx(content["mean"], abs=1e-9)
 
 
 def test_scores_of_nuggetizer() -> None:
@@ -169,30 +178,61 @@ def test_an_answer_that_supports_everything_scores_exactly_1() -> None:
     assert scores == dict.fromkeys(SIX, 1.0)
 
 
-def test_every_form_of_assignments_gives_the_same_scores(tmp_path: Path) -> None:
-    records = [record(qid, run, text) for qid, run, text in
-               [("001", "a", "vsvpon"), ("002", "a", ""), ("001", "b", "vnvsos"), ("002", "b", "")]]  # fmt: skip
-    expected = ma.answers.nugget_scores(records)
+@pytest.mark.parametrize(
+    "make_form",
+    [
+        pytest.param(lambda folder, _: [folder / "a.jsonl", folder / "b.jsonl.gz"], id="paths"),
+        pytest.param(lambda folder, _: str(folder / "*.jsonl*"), id="pattern of paths"),
+        pytest.param(
+            lambda folder, _: [str(folder / "a.jsonl"), (folder / "b.jsonl.gz").open("rb")],
+            id="path and open file",
+        ),
+        pytest.param(lambda _, answers: tuple(answers), id="records"),
+        pytest.param(lambda _, answers: pd.DataFrame(answers), id="frame"),
+        pytest.param(
+            lambda _, answers: pd.DataFrame(answers).rename(
+                columns={"run_id": "name", "qid": "query_id"}
+            ),
+            id="frame with other names of columns",
+        ),
+        pytest.param(lambda folder, _: pd.read_parquet(folder / "frame.parquet"), id="Parquet"),
+        pytest.param(lambda _, answers: pl.DataFrame(answers), id="Polars"),
+    ],
+)
+def test_every_form_of_assignments_gives_the_same_scores(
+    make_form: Callable[[Path, list[Any]], Any], tmp_path: Path
+) -> None:
+    answers = [
+        judged_answer("001", "a", "vital support", "vital partial_support", "okay not_support"),
+        judged_answer("002", "a"),
+        judged_answer("001", "b", "vital not_support", "vital support", "okay support"),
+        judged_answer("002", "b"),
+    ]
+    line_1, line_2, line_3, line_4 = [json.dumps(answer) for answer in answers]
+    (tmp_path / "a.jsonl").write_text(f"{line_1}\n{line_2}\n\n", encoding="utf-8")
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(f"{line_3}\n{line_4}".encode()))
+    pd.DataFrame(answers).to_parquet(tmp_path / "frame.parquet")
+
+    expected = ma.answers.nugget_scores(answers)
     assert list(expected["qid"].unique()) == ["001", "002"]
-    lines = [json.dumps(line) for line in records]
-    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"
-    first.write_text("\n".join(lines[:2]) + "\n\n", encoding="utf-8")
-    second.write_bytes(gzip.compress("\n".join(lines[2:]).encode()))
-    frame = pd.DataFrame(records)
-    parquet = tmp_path / "frame.parquet"
-    frame.to_parquet(parquet)
-    renamed = frame.rename(columns={"run_id": "name", "qid": "query_id"})
-    with second.open("rb") as file:
-        forms: list[Any] = [
-            [first, second], str(tmp_path / "*.jsonl*"), [str(first), file], frame, renamed, tuple(records),
-            pd.read_parquet(parquet), pl.DataFrame(records),
-        ]  # fmt: skip
-        for form in forms:
-            pd.testing.assert_frame_equal(ma.answers.nugget_scores(form), expected)
+    form = make_form(tmp_path, answers)
+    pd.testing.assert_frame_equal(ma.answers.nugget_scores(form), expected)
 
 
 def test_unknown_labels_are_told_in_each_call() -> None:
-    records = [record("q1", "a", "vzvzvsxsxsosxn")]
+    """An unknown assignment counts as not_support; a nugget of unknown importance counts in all_score only."""
+    answers = [
+        judged_answer(
+            "q1", "a",
+            "vital protect",  # no assignment
+            "vital protect",
+            "vital support",
+            "failed support",  # no importance
+            "failed support",
+            "okay support",
+            "failed not_support",
+        )
+    ]  # fmt: skip
     message = (
         r"2 of 7 assignments are unknown labels \('protect'; expected support, .*\) and count as "
         r"not_support; "
@@ -200,33 +240,38 @@ def test_unknown_labels_are_told_in_each_call() -> None:
         r"all_score"
     )
     with pytest.warns(MultiAspectWarning, match=message) as caught:
-        scores = scores_of(ma.answers.nugget_scores(records))
+        scores = scores_of(ma.answers.nugget_scores(answers))
     assert len(caught) == 1
     assert scores["strict_vital_score"] == 1 / 3
-    assert scores["strict_weighted_score"] == 1.5 / 3.5
+    assert scores["strict_weighted_score"] == (1 + 0.5) / (3 + 0.5)  # okay weighs half
     assert scores["strict_all_score"] == 4 / 7
+
     with pytest.warns(MultiAspectWarning, match=message):
-        ma.answers.nugget_scores(records)
+        ma.answers.nugget_scores(answers)
 
 
 def test_runs_judged_by_different_nuggets() -> None:
+    """A warning names the topic, here q2, on which runs were judged by one and by two vital nuggets."""
+    answers = [
+        judged_answer("q1", "a", "vital support", "okay support"),
+        judged_answer("q1", "b", "vital not_support", "okay not_support"),
+        judged_answer("q2", "a", "vital support"),
+        judged_answer("q2", "b", "vital support", "vital support"),
+    ]
     with pytest.warns(MultiAspectWarning, match=r"1 topic \(q2\).*different nuggets"):
-        ma.answers.nugget_scores(
-            [
-                record("q1", "a", "vsos"),
-                record("q1", "b", "vnon"),
-                record("q2", "a", "vs"),
-                record("q2", "b", "vsvs"),
-            ]
-        )
+        ma.answers.nugget_scores(answers)
 
 
 def test_topics_of_different_nuggets_are_listed_in_the_order_of_the_answers() -> None:
-    records = [
-        record(qid, run, text) for qid in ("q2", "q1") for run, text in (("a", "vs"), ("b", "vsvs"))
+    """On both topics, a was judged by one nugget and b by two."""
+    answers = [
+        judged_answer("q2", "a", "vital support"),
+        judged_answer("q2", "b", "vital support", "vital support"),
+        judged_answer("q1", "a", "vital support"),
+        judged_answer("q1", "b", "vital support", "vital support"),
     ]
     with pytest.warns(MultiAspectWarning, match=r"2 topics \(q2, q1\)"):
-        ma.answers.nugget_scores(records)
+        ma.answers.nugget_scores(answers)
 
 
 def answer_of(run: str, *nuggets: tuple[Any, str, str]) -> dict[str, Any]:
@@ -256,16 +301,31 @@ def test_as_many_nuggets_may_be_different_ones(others: list[tuple[str, str, str]
         ma.answers.nugget_scores([answer_of("a", FIRST, SECOND), answer_of("b", *others)])
 
 
+def test_the_same_nuggets_are_compared_whatever_their_order_and_assignment() -> None:
+    """No warning: both runs were judged by a vital nugget a and an okay nugget b."""
+    ma.answers.nugget_scores(
+        [
+            answer_of("run 1", ("a", "vital", "support"), ("b", "okay", "support")),
+            answer_of("run 2", ("b", "okay", "not_support"), ("a", "vital", "partial_support")),
+        ]
+    )
+
+
 @pytest.mark.parametrize("missing", [None, math.nan])
-def test_the_same_nuggets_are_compared_whatever_their_order_and_assignment(missing: Any) -> None:
-    same = [("b", "okay", "not_support"), ("a", "vital", "partial_support")]
-    ma.answers.nugget_scores([answer_of("a", FIRST, SECOND), answer_of("b", *same)])
-    without = [
-        (missing, importance, assignment) for _, importance, assignment in [FIRST, SECOND, FIRST]
-    ]
-    ma.answers.nugget_scores([answer_of("a", *without), answer_of("b", *without[::-1])])
+def test_nuggets_without_text_are_compared_by_number_and_importance(missing: Any) -> None:
+    """No warning if both runs have two vital nuggets and one okay nugget, in any order."""
+    vital = (missing, "vital", "support")
+    okay = (missing, "okay", "support")
+    ma.answers.nugget_scores(
+        [answer_of("run 1", vital, okay, vital), answer_of("run 2", vital, okay, vital)]
+    )
+    ma.answers.nugget_scores(
+        [answer_of("run 1", vital, vital, okay), answer_of("run 2", okay, vital, vital)]
+    )
     with pytest.warns(MultiAspectWarning, match="different nuggets"):
-        ma.answers.nugget_scores([answer_of("a", *without), answer_of("b", *without[:2])])
+        ma.answers.nugget_scores(
+            [answer_of("run 1", vital, okay, vital), answer_of("run 2", vital, okay)]
+        )
 
 
 def test_repeated_nuggets_warn_and_contradictory_ones_are_refused() -> None:
@@ -427,27 +487,55 @@ def test_published_scores_of_reports(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(ma.answers.argue_scores(form), perquery)
 
 
+def argue_report(
+    qid: str, run: str, *, supported: int, sentences: int, covered: int, nuggets: int
+) -> list[tuple[str, str, str, float]]:
+    """Rows of a report whose nuggets have equal weights."""
+    return argue_rows(qid, (supported, sentences, covered, nuggets), run)
+
+
 def test_runs_and_topics_called_as_missing_values(tmp_path: Path) -> None:
+    """The ids null and NA in a file are names, although pandas reads them as missing values."""
     path = tmp_path / "run.scores.tsv"
-    argue_frame(*argue_rows("null", (4, 5, 1, 4), "NA")).to_csv(path, sep="\t", index=False)
-    assert scores_of(ma.answers.argue_scores(path), "null", "NA")["sentence_support"] == 0.8
+    report = argue_report("null", "NA", supported=4, sentences=5, covered=1, nuggets=4)
+    argue_frame(*report).to_csv(path, sep="\t", index=False)
+    scores = scores_of(ma.answers.argue_scores(path), qid="null", name="NA")
+    assert scores["sentence_support"] == 4 / 5
 
 
-def test_weighted_and_empty_reports() -> None:
-    perquery = ma.answers.argue_scores(
-        argue_frame(
-            *argue_rows("q1", (4, 5, 2, 4, 3, 8)),
-            *argue_rows("q2", (0, 0, 2, 4)),
-            *argue_rows("q3", (0, 3, 0, 0)),
-        )
+def test_weighted_nuggets_of_reports() -> None:
+    """Weighted scores read the counts of weighted nuggets, others those of nuggets."""
+    report = argue_frame(
+        ("a", "q1", "correctly_cited_sentences", 4),
+        ("a", "q1", "sentences_with_citations_or_requiring_citations", 5),
+        ("a", "q1", "correct_nuggets", 2),
+        ("a", "q1", "nuggets", 4),
+        ("a", "q1", "correct_nuggets_weighted", 3),
+        ("a", "q1", "nuggets_weighted", 8),
     )
-    weighted = scores_of(perquery, "q1")
-    assert weighted["nugget_coverage"] == 0.5
-    assert weighted["nugget_coverage_weighted"] == 3 / 8
-    assert weighted["f1_weighted"] == pytest.approx(2 * 0.8 * 0.375 / (0.8 + 0.375))
-    assert set(scores_of(perquery, "q2").values()) == {0.0, 0.5}
-    assert scores_of(perquery, "q2")["f1"] == 0.0
-    assert set(scores_of(perquery, "q3").values()) == {0.0}
+    scores = scores_of(ma.answers.argue_scores(report))
+    assert scores["nugget_coverage"] == 2 / 4
+    assert scores["nugget_coverage_weighted"] == 3 / 8
+    support, coverage = 4 / 5, 3 / 8
+    harmonic_mean = 2 * support * coverage / (support + coverage)
+    assert scores["f1_weighted"] == pytest.approx(harmonic_mean)
+
+
+def test_reports_without_sentences_or_nuggets() -> None:
+    """A fraction of none is 0."""
+    without_sentences = argue_report("q1", "a", supported=0, sentences=0, covered=2, nuggets=4)
+    scores = scores_of(ma.answers.argue_scores(argue_frame(*without_sentences)))
+    assert scores == {
+        "sentence_support": 0,
+        "nugget_coverage": 2 / 4,
+        "nugget_coverage_weighted": 2 / 4,
+        "f1": 0,
+        "f1_weighted": 0,
+    }
+
+    without_nuggets = argue_report("q1", "a", supported=0, sentences=3, covered=0, nuggets=0)
+    scores = scores_of(ma.answers.argue_scores(argue_frame(*without_nuggets)))
+    assert set(scores.values()) == {0.0}
 
 
 ARGUE_BAD: dict[str, tuple[Callable[[], object], str]] = {
@@ -525,24 +613,35 @@ def test_rubrics_of_different_questions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "columns"),
+    ("questions_of_b", "columns"),
     [
-        ([("?", 3, 1), ("!", 1, 0)], [("?", 1, 1), ("!", 3, 0)], ["question"]),
-        ([("?", 3, 1), ("!", 1, 0)], [("?", 3, 1), (".", 1, 0)], ["question"]),
-        ([("?", 3, 1), ("!", 1, 0)], [("?", 2, 1), ("!", 2, 0)], []),
+        pytest.param(
+            [("who?", 1, True), ("when?", 3, False)],
+            ["qid", "name", "question", "weight", "met"],
+            id="swapped weights of the same questions",
+        ),
+        pytest.param(
+            [("who?", 3, True), ("where?", 1, False)],
+            ["qid", "name", "question", "weight", "met"],
+            id="another question",
+        ),
+        pytest.param(
+            [("who?", 2, True), ("when?", 2, False)],
+            ["qid", "name", "weight", "met"],
+            id="other weights, where the questions are not told",
+        ),
     ],
 )
 def test_rubrics_of_swapped_weights_or_other_questions(
-    first: list[Any], second: list[Any], columns: list[str]
+    questions_of_b: list[tuple[str, int, bool]], columns: list[str]
 ) -> None:
-    rows = [
-        ("q1", name, *question)
-        for name, questions in [("a", first), ("b", second)]
-        for question in questions
-    ]
-    frame = pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met"])
+    """A warning says that the runs a and b cannot be compared on the topic."""
+    questions_of_a = [("who?", 3, True), ("when?", 1, False)]  # question, weight, met
+    rows = [("q1", "a", *question) for question in questions_of_a]
+    rows += [("q1", "b", *question) for question in questions_of_b]
+    rubric = pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met"])
     with pytest.warns(MultiAspectWarning, match=r"1 topic.*different questions"):
-        ma.answers.rubric_scores(frame[["qid", "name", *columns, "weight", "met"]])
+        ma.answers.rubric_scores(rubric[columns])
 
 
 @pytest.mark.parametrize("columns", [["question"], []], ids=["named", "unnamed"])
@@ -644,7 +743,7 @@ def test_criteria_on_declared_scales(aspect: object, label: float, expected: flo
 
 
 def test_judges_labels_become_criteria() -> None:
-    """The road from judgments by criterion and judge."""
+    """`from_long` combines the labels of three judges, 4, 5 and 5, to the label 5 of the majority."""
     judged = pd.DataFrame(
         [
             ("q1", "a", "faithful", "x", 4),
@@ -654,10 +753,9 @@ def test_judges_labels_become_criteria() -> None:
         columns=["qid", "docno", "criterion", "judge", "value"],
     )
     wide = ma.from_long(judged, aspects={"faithful": [1, 2, 3, 4, 5]})
-    perquery = ma.answers.from_criteria(
-        wide.rename(columns={"docno": "name"}), aspects=wide.attrs["aspects"]
-    )
-    assert scores_of(perquery) == {"faithful": 1.0}
+    answers = wide.rename(columns={"docno": "name"})
+    perquery = ma.answers.from_criteria(answers, aspects=wide.attrs["aspects"])
+    assert scores_of(perquery) == {"faithful": 1.0}  # the value of the highest grade
 
 
 CRITERIA: dict[str, tuple[tuple[Any, ...], object, str]] = {
@@ -792,22 +890,32 @@ def test_labels_of_judges_are_combined_as_by_hand(combine: str, n_judges: int, s
             assert values_of(values) == expected
 
 
-def test_values_and_gains_of_several_judges() -> None:
-    """Without a scale, the labels are the values; with gains, the values of the grades are combined."""
+def test_values_of_several_judges() -> None:
+    """Without a scale, the labels are the values."""
     rows = judged_rows(
         ("q", "s", "x", 0.1, "a"), ("q", "s", "x", 0.7, "b"), ("q", "s", "x", 0.1, "c")
     )
-    expected = {"mean": 0.3, "median": 0.1, "majority": 0.1}
-    for combine, value in expected.items():
-        assert ma.answers.from_criteria(rows, combine_judges=combine)["value"].tolist() == [value]
-    graded = rows.assign(score=[0, 2, 1])
-    gains = {"x": Aspect([0, 1, 2], gains=[0, 1, 4])}
-    assert ma.answers.from_criteria(graded, aspects=gains)["value"].tolist() == [
-        pytest.approx(5 / 12)
-    ]
-    reversed_scale = {"x": Aspect([0, 1, 2], greater_is_better=False)}
-    lower = ma.answers.from_criteria(graded[:2], aspects=reversed_scale, combine_judges="median")
-    assert lower["value"].tolist() == [0.0]  # the lower value, which is that of the larger label
+    expected_values = {"mean": 0.3, "median": 0.1, "majority": 0.1}
+    for combine, expected in expected_values.items():
+        perquery = ma.answers.from_criteria(rows, combine_judges=combine)
+        assert perquery["value"].tolist() == [expected]
+
+
+def test_gains_of_several_judges() -> None:
+    """With gains, the mean is that of the values of the grades, not of the labels."""
+    rows = judged_rows(("q", "s", "x", 0, "a"), ("q", "s", "x", 2, "b"), ("q", "s", "x", 1, "c"))
+    scale = {"x": Aspect([0, 1, 2], gains=[0, 1, 4])}
+    perquery = ma.answers.from_criteria(rows, aspects=scale)
+    mean = (0 / 4 + 4 / 4 + 1 / 4) / 3
+    assert perquery["value"].tolist() == [pytest.approx(mean)]
+
+
+def test_the_median_of_two_judges_is_the_lower_value() -> None:
+    """On a scale whose lowest grade is best, that of the larger label."""
+    rows = judged_rows(("q", "s", "x", 0, "a"), ("q", "s", "x", 2, "b"))
+    scale = {"x": Aspect([0, 1, 2], greater_is_better=False)}
+    perquery = ma.answers.from_criteria(rows, aspects=scale, combine_judges="median")
+    assert perquery["value"].tolist() == [0.0]
 
 
 def test_forms_of_what_judges_write(tmp_path: Path) -> None:
@@ -842,36 +950,54 @@ def test_forms_of_what_judges_write(tmp_path: Path) -> None:
     assert both["measure"].unique().tolist() == ["complete"]
 
 
-def test_scores_in_an_object_and_queries_that_are_questions(tmp_path: Path) -> None:
+def nested_panel() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The labels of `panel` with a column per criterion, and with a column of objects; topics are question_id."""
     wide = as_wide(panel()).rename(columns={"topic": "question_id"})
-    criteria = [name for name in wide.columns if name in ONE_TO_FIVE]
-    nested = wide.drop(columns=criteria).assign(
-        scores=wide[criteria].to_dict("records"), reason="text"
-    )
+    criteria_columns = ["faithful", "complete"]
+    objects = wide[criteria_columns].to_dict("records")
+    nested = wide.drop(columns=criteria_columns).assign(scores=objects, reason="text")
+    return wide, nested
+
+
+def test_scores_in_an_object_and_queries_that_are_questions(tmp_path: Path) -> None:
+    """A judge may write the scores of an answer as one object: {"faithful": 4, "complete": 2}."""
+    wide, nested = nested_panel()
     nested.to_json(tmp_path / "nested.jsonl", orient="records", lines=True)
     expected = values_of(ma.answers.from_criteria(panel(), aspects=ONE_TO_FIVE))
-    for form in (nested, tmp_path / "nested.jsonl", wide):
-        assert values_of(ma.answers.from_criteria(form, aspects=ONE_TO_FIVE)) == expected
-    alpha = ma.analysis.judge_agreement(
+    for form in (wide, nested, tmp_path / "nested.jsonl"):
+        perquery = ma.answers.from_criteria(form, aspects=ONE_TO_FIVE)
+        assert values_of(perquery) == expected
+
+
+def test_analyses_read_scores_in_an_object() -> None:
+    wide, nested = nested_panel()
+    expected = ma.analysis.judge_agreement(
         wide.rename(columns={"question_id": "qid"}), aspects=ONE_TO_FIVE
     )
-    pd.testing.assert_frame_equal(ma.analysis.judge_agreement(nested, aspects=ONE_TO_FIVE), alpha)
-    assert str(ma.describe(nested, aspects=ONE_TO_FIVE)) == str(
-        ma.describe(wide, aspects=ONE_TO_FIVE)
-    )
-    # An answer without an object has no label, and no value, as elsewhere.
-    missing = pd.DataFrame({"qid": ["q1", "q2"], "name": "s", "scores": [{"x": 1}, None]})
-    with pytest.warns(
-        MultiAspectWarning, match=r"1 of 2 labels is missing \(s 1\) on 1 topic \(q2\)"
-    ):
-        assert ma.answers.from_criteria(missing)["qid"].tolist() == ["q1"]
-    # In a rubric, the id is that of a question; in a frame with topics, too.
+    agreement = ma.analysis.judge_agreement(nested, aspects=ONE_TO_FIVE)
+    pd.testing.assert_frame_equal(agreement, expected)
+
+    expected_description = ma.describe(wide, aspects=ONE_TO_FIVE)
+    assert str(ma.describe(nested, aspects=ONE_TO_FIVE)) == str(expected_description)
+
+
+def test_an_answer_without_an_object_has_no_value() -> None:
+    answers = pd.DataFrame({"qid": ["q1", "q2"], "name": "s", "scores": [{"x": 1}, None]})
+    message = r"1 of 2 labels is missing \(s 1\) on 1 topic \(q2\)"
+    with pytest.warns(MultiAspectWarning, match=message):
+        perquery = ma.answers.from_criteria(answers)
+    assert perquery["qid"].tolist() == ["q1"]
+
+
+def test_question_ids_of_a_rubric_are_not_those_of_topics() -> None:
     rubric = pd.DataFrame(
         {"question_id": ["a", "b"], "name": "s", "weight": 1, "met": [True, False]}
     )
     with pytest.raises(MultiAspectError, match="qid or query_id or topic or topic_id, got"):
         ma.answers.rubric_scores(rubric)
-    assert ma.answers.rubric_scores(rubric.assign(topic="q"))["value"].tolist() == [0.5]
+
+    perquery = ma.answers.rubric_scores(rubric.assign(topic="q"))
+    assert perquery["value"].tolist() == [1 / 2]  # one of two questions of equal weight
 
 
 @pytest.mark.parametrize(
@@ -909,21 +1035,38 @@ def test_a_failed_label_is_left_out_if_the_judge_gave_another() -> None:
 
 
 def test_different_judges_of_the_runs_of_a_topic_warn() -> None:
+    """The judges a, b and c judged all systems on all topics; some of their labels are taken away."""
     rows = panel()
-    fewer = rows[~((rows["judge"] == "c") & (rows["system"] == "s1") & (rows["topic"] == "q2"))]
-    with pytest.warns(
-        MultiAspectWarning, match=r"on 1 topic \(q2\), runs were judged by different judges"
-    ):
-        ma.answers.from_criteria(fewer, aspects=ONE_TO_FIVE)
-    gap = rows.assign(score=rows["score"].where(rows.index > 0))
-    with pytest.warns(MultiAspectWarning, match=r"missing .* on 1 topic \(q0\); there, runs were"):
-        ma.answers.from_criteria(gap, aspects=ONE_TO_FIVE)
-    by_topic = rows[(rows["judge"] == "a") == (rows["topic"] == "q0")]
-    by_criterion = rows[(rows["judge"] == "a") == (rows["criterion"] == "faithful")]
-    repetitions = fewer.rename(columns={"judge": "repetition"})
-    for silent in (by_topic, by_criterion, repetitions):
-        with no_warnings():
-            ma.answers.from_criteria(silent, aspects=ONE_TO_FIVE)
+
+    without_c = rows[~((rows["judge"] == "c") & (rows["system"] == "s1") & (rows["topic"] == "q2"))]
+    message = r"on 1 topic \(q2\), runs were judged by different judges"
+    with pytest.warns(MultiAspectWarning, match=message):
+        ma.answers.from_criteria(without_c, aspects=ONE_TO_FIVE)
+
+    first_label_missing = rows.copy()
+    first_label_missing["score"] = first_label_missing["score"].astype(float)
+    first_label_missing.loc[0, "score"] = np.nan  # judge a, topic q0
+    message = r"missing .* on 1 topic \(q0\); there, runs were"
+    with pytest.warns(MultiAspectWarning, match=message):
+        ma.answers.from_criteria(first_label_missing, aspects=ONE_TO_FIVE)
+
+
+def test_different_judges_of_topics_or_criteria_do_not_warn() -> None:
+    """Within a topic and criterion, all systems have the same judges. Repetitions of a judge may differ, too."""
+    rows = panel()
+    by_a = rows["judge"] == "a"
+    on_q0 = rows["topic"] == "q0"
+    a_judges_q0_others_the_rest = rows[by_a == on_q0]
+    on_faithful = rows["criterion"] == "faithful"
+    a_judges_faithful_others_complete = rows[by_a == on_faithful]
+    without_one = rows[
+        ~((rows["judge"] == "c") & (rows["system"] == "s1") & (rows["topic"] == "q2"))
+    ]
+    repetitions = without_one.rename(columns={"judge": "repetition"})
+    with no_warnings():
+        ma.answers.from_criteria(a_judges_q0_others_the_rest, aspects=ONE_TO_FIVE)
+        ma.answers.from_criteria(a_judges_faithful_others_complete, aspects=ONE_TO_FIVE)
+        ma.answers.from_criteria(repetitions, aspects=ONE_TO_FIVE)
 
 
 ROW = ("q1", "s", "x", 1, "a")
@@ -1045,26 +1188,28 @@ def reference_means(values: list[float], weights: list[float]) -> dict[str, floa
 
 
 @given(
-    values=st.lists(st.tuples(UNIT, UNIT, UNIT), min_size=1, max_size=4),
-    weights=st.tuples(*[st.integers(0, 3)] * 3),
+    answers=st.lists(st.tuples(UNIT, UNIT, UNIT), min_size=1, max_size=4),
+    weights=st.tuples(*[st.integers(0, 3)] * 3).filter(any),
 )
 @examples(150)
 def test_means_equal_the_reference(
-    values: list[tuple[float, ...]], weights: tuple[int, ...]
+    answers: list[tuple[float, ...]], weights: tuple[int, ...]
 ) -> None:
+    """CAM, MM and GAM of three criteria, which are between the lowest and the highest value that weighs."""
     names = ("x", "y", "z")
-    weights = weights if any(weights) else (1, 1, 1)
-    given_weights = dict(zip(names, weights, strict=True))
-    frame = criteria(*((f"q{i}", "a", *row) for i, row in enumerate(values)), names=names)
-    measures = {mean.NAME: mean(weights=given_weights) for mean in (CAM, MM, GAM)}
-    combined = ma.answers.combine(ma.answers.from_criteria(frame), measures)
-    for i, row in enumerate(values):
-        results = scores_of(combined, f"q{i}")
-        expected = reference_means(list(row), list(weights))
-        counted = [value for value, weight in zip(row, weights, strict=True) if weight]
-        for name, value in expected.items():
-            assert results[name] == pytest.approx(value, rel=1e-9, abs=1e-12)
-            assert min(counted) - 1e-12 <= results[name] <= max(counted)
+    weight_of = dict(zip(names, weights, strict=True))
+    rows = [(f"q{number}", "a", *values) for number, values in enumerate(answers)]
+    perquery = ma.answers.from_criteria(criteria(*rows, names=names))
+    measures = {mean.NAME: mean(weights=weight_of) for mean in (CAM, MM, GAM)}
+
+    combined = ma.answers.combine(perquery, measures)
+
+    for number, values in enumerate(answers):
+        results = scores_of(combined, f"q{number}")
+        weighing = [value for value, weight in zip(values, weights, strict=True) if weight]
+        for name, expected in reference_means(list(values), list(weights)).items():
+            assert results[name] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+            assert min(weighing) - 1e-12 <= results[name] <= max(weighing)
 
 
 def reference_closeness(grades: tuple[int, ...], tops: tuple[int, ...], distance: str) -> float:
@@ -1096,26 +1241,35 @@ def test_closeness_equals_the_reference_and_the_order(distance: str) -> None:
 
 
 def test_closeness_with_gate_weights_gains_and_an_explicit_order() -> None:
+    """TOMA of an answer is the closeness of its labels, for all label tuples of two criteria."""
     scales = Aspects(
         {"x": Aspect([0, 1, 2], gains=[0, 1, 3]), "y": Aspect([1, 2, 3], greater_is_better=False)},
         name="two",
     )
-    rows = list(itertools.product((0, 1, 2), (1, 2, 3)))
-    frame = criteria(*((f"q{i}", "a", *row) for i, row in enumerate(rows)), names=("x", "y"))
-    perquery = ma.answers.from_criteria(frame, aspects=scales)
+    label_tuples = list(itertools.product((0, 1, 2), (1, 2, 3)))
+    answers = criteria(
+        *((f"q{number}", "a", x, y) for number, (x, y) in enumerate(label_tuples)), names=("x", "y")
+    )
+    perquery = ma.answers.from_criteria(answers, aspects=scales)
+    # Better with x, worse with y.
+    weight_by_tuple = {(x, y): x * (4 - y) for x, y in label_tuples}
     measures = {
         "gate": TOMA(gate="x", aspects=scales),
         "weights": TOMA(weights={"x": 2, "y": 1}, aspects=scales),
-        "gains": "TOMA(axes='gains',aspects='two')",
-        "order": TOMA(order=ma.Order({row: row[0] * (4 - row[1]) for row in rows}, scales)),
+        "gains": TOMA(axes="gains", aspects=scales),
+        "order": TOMA(order=ma.Order(weight_by_tuple, scales)),
     }
-    combined = ma.answers.combine(perquery, measures)
+    spelt = {**measures, "gains": "TOMA(axes='gains',aspects='two')"}
+
+    combined = ma.answers.combine(perquery, spelt)
+
+    values = {label: combined["value"][combined["measure"] == label].tolist() for label in measures}
     for label, measure in measures.items():
-        parsed = TOMA(axes="gains", aspects=scales) if isinstance(measure, str) else measure
-        order = parsed.order(scales)
-        values = combined["value"][combined["measure"] == label].tolist()
-        assert values == order.closeness(order._grades(rows)).tolist()
-    assert combined["value"][combined["measure"] == "gate"].tolist()[:3] == [0.0] * 3
+        order = measure.order(scales)
+        grade_numbers = order._grades(label_tuples)
+        assert values[label] == order.closeness(grade_numbers).tolist()
+    # The gate x is closed for the first three tuples, (0, 1), (0, 2) and (0, 3).
+    assert values["gate"][:3] == [0.0, 0.0, 0.0]
 
 
 @given(values=st.lists(st.integers(0, 4), min_size=1, max_size=5))
@@ -1168,44 +1322,64 @@ def answers_world(n_topics: int = 12) -> tuple[pd.DataFrame, Aspects]:
     return criteria(*rows), scales
 
 
-def test_answers_at_rank_1_in_an_experiment() -> None:
-    """Measures of gains that are not divided by an ideal equal the combined criteria."""
-    frame, scales = answers_world()
-    perquery = ma.answers.from_criteria(frame, aspects=scales)
-    combined = ma.answers.combine(perquery, ["CAM", "MM", "GAM", TOMA(aspects=scales)])
-    expected = ma.aggregate(combined).set_index("name")
-    values = perquery.pivot(index=["name", "qid"], columns="measure", values="value").reset_index()
-    values["docno"] = values["name"] + "-" + values["qid"]
-    qrels = frame.assign(docno=frame["name"] + "-" + frame["qid"]).drop(columns="name")
-    runs = [rows[["qid", "docno"]].assign(score=1.0, rank=0) for _, rows in values.groupby("name")]
+def answers_at_rank_1() -> tuple[pd.DataFrame, dict[str, pd.DataFrame], pd.DataFrame, Aspects]:
+    """The answers of `answers_world` as documents that their runs rank first: topics, runs, qrels, scales.
+
+    A gain is the value of the label as a criterion, from 0 to 1.
+    """
+    frame, _ = answers_world()
+    judged = frame.assign(docno=frame["name"] + "-" + frame["qid"])
+    qrels = judged.drop(columns="name")
+    runs = {
+        name: rows[["qid", "docno"]].assign(score=1.0, rank=0)
+        for name, rows in judged.groupby("name")
+    }
     topics = pd.DataFrame({"qid": frame["qid"].unique(), "query": "?"})
-    unit_scales = Aspects(
+    scales = Aspects(
         {
             "faithful": Aspect([1, 2, 3, 4, 5], gains=[0, 0.25, 0.5, 0.75, 1]),
             "complete": Aspect(2, gains=[0, 0.5, 1]),
         }
     )
-    label_measures = [mean(base=CG, aspects=unit_scales) @ 1 for mean in (CAM, MM, GAM)]
-    closeness = TOMA(base=CG, weighting="normalized", aspects=unit_scales) @ 1
-    result = pt.Experiment(
-        [pt.Transformer.from_df(run) for run in runs],
-        topics,
-        qrels,
-        [*label_measures, closeness],
-        names=list("abc"),
-    ).set_index("name")
-    for measure, label in zip(
-        [*label_measures, closeness], ["CAM", "MM", "GAM", "TOMA(aspects='rubric')"], strict=True
-    ):
-        assert result[str(measure)].tolist() == pytest.approx(expected[label].tolist(), abs=1e-12)
-    named = dict(zip("abc", runs, strict=True))
-    with pytest.warns(
-        MultiAspectWarning, match="values of nDCG@10 faithful, nDCG@10 complete do not tell"
-    ):
-        page = ma.report(named, qrels, label_measures[0], aspects=unit_scales, progress=False)
-    assert page.systems.set_index("name")[str(label_measures[0])].tolist() == pytest.approx(
-        expected["CAM"].tolist()
-    )
+    return topics, runs, qrels, scales
+
+
+def means_of_combined_answers() -> pd.DataFrame:
+    """The mean combined criteria of the systems of `answers_world`."""
+    frame, scales = answers_world()
+    perquery = ma.answers.from_criteria(frame, aspects=scales)
+    measures = {"CAM": "CAM", "MM": "MM", "GAM": "GAM", "TOMA": TOMA(aspects=scales)}
+    return ma.aggregate(ma.answers.combine(perquery, measures)).set_index("name")
+
+
+def test_answers_at_rank_1_in_an_experiment() -> None:
+    """Measures of gains that are not divided by an ideal equal the combined criteria."""
+    topics, runs, qrels, scales = answers_at_rank_1()
+    measures = {
+        "CAM": CAM(base=CG, aspects=scales) @ 1,
+        "MM": MM(base=CG, aspects=scales) @ 1,
+        "GAM": GAM(base=CG, aspects=scales) @ 1,
+        "TOMA": TOMA(base=CG, weighting="normalized", aspects=scales) @ 1,
+    }
+    systems = [pt.Transformer.from_df(run) for run in runs.values()]
+
+    table = pt.Experiment(systems, topics, qrels, list(measures.values()), names=list(runs))
+
+    expected = means_of_combined_answers()
+    for label, measure in measures.items():
+        values = table.set_index("name")[str(measure)]
+        assert values.tolist() == pytest.approx(expected[label].tolist(), abs=1e-12)
+
+
+def test_answers_at_rank_1_in_a_report() -> None:
+    """A report adds nDCG@10 of each criterion, and warns that an ideal makes it useless for answers."""
+    _, runs, qrels, scales = answers_at_rank_1()
+    cam = CAM(base=CG, aspects=scales) @ 1
+    message = "values of nDCG@10 faithful, nDCG@10 complete do not tell"
+    with pytest.warns(MultiAspectWarning, match=message):
+        report = ma.report(runs, qrels, cam, aspects=scales, progress=False)
+    values = report.systems.set_index("name")[str(cam)]
+    assert values.tolist() == pytest.approx(means_of_combined_answers()["CAM"].tolist())
 
 
 def test_combining_twice_leaves_out_what_was_combined() -> None:
@@ -1240,44 +1414,68 @@ def test_the_frame_is_kept_and_not_changed() -> None:
 
 
 def test_criteria_of_several_sources_and_files(tmp_path: Path) -> None:
-    """Frames are joined by pd.concat, and survive a CSV file."""
-    scored = ma.answers.nugget_scores([record("1", "a", "vsvn"), record("2", "a", "vsvs")])
+    """Scores of nuggets and criteria are joined by pd.concat, and survive a CSV file."""
+    scored = ma.answers.nugget_scores(
+        [
+            judged_answer("1", "a", "vital support", "vital not_support"),  # vital_score 1/2
+            judged_answer("2", "a", "vital support", "vital support"),  # vital_score 1
+        ]
+    )
     judged = ma.answers.from_criteria(criteria((1, "a", 0.25), (2, "a", 1), names=("faithful",)))
-    both = pd.concat([scored, judged])
     measure = MM(aspects=["vital_score", "faithful"])
-    combined = ma.answers.combine(both, {"MM": measure})
-    assert combined["value"][combined["measure"] == "MM"].tolist() == [pytest.approx(1 / 3), 1.0]
+    harmonic_means = [pytest.approx(2 / (1 / 0.5 + 1 / 0.25)), 1.0]
+
+    combined = ma.answers.combine(pd.concat([scored, judged]), {"MM": measure})
+    assert combined["value"][combined["measure"] == "MM"].tolist() == harmonic_means
+
+    # A table of them does not warn of unknown measures.
+    used = combined[combined["measure"].isin(["vital_score", "faithful", "MM"])]
+    with no_warnings():
+        assert "vital_score" in str(ma.systems_table(used))
+
     combined.to_csv(tmp_path / "values.csv", index=False)
     read = pd.read_csv(tmp_path / "values.csv")
-    used = combined[combined["measure"].isin(["vital_score", "faithful", "MM"])]
-    with no_warnings():  # of measures that are not known
-        assert "vital_score" in str(ma.systems_table(used))
     again = ma.answers.combine(read, {"again": measure, "GAM": GAM(aspects="vital_score,faithful")})
-    assert again["value"][again["measure"] == "again"].tolist() == [pytest.approx(1 / 3), 1.0]
+    assert again["value"][again["measure"] == "again"].tolist() == harmonic_means
 
 
-def test_seeds_tell_answers_apart() -> None:
+def two_seeds() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Criteria of four topics, and the same with the seed 1 beside 1 - value with the seed 2."""
     frame, scales = answers_world(4)
     perquery = ma.answers.from_criteria(frame, aspects=scales)
     turned = perquery.assign(value=1 - perquery["value"])
-    repeated = pd.concat([perquery.assign(seed=1), turned.assign(seed=2)])
-    combined = ma.answers.combine(repeated, "CAM")
-    means = ma.aggregate(combined, over="seed")
-    assert means["CAM"].tolist() == pytest.approx([0.5] * 3)
-    # A missing seed, and seeds of a category that does not occur.
-    for seeds in (
-        repeated["seed"].where(repeated["seed"] > 1),
-        pd.Categorical(repeated["seed"], [0, 1, 2]),
-    ):
-        values = ma.answers.combine(repeated.assign(seed=seeds), "CAM")["value"]
-        assert values.tolist() == combined["value"].tolist()
-    table = ma.answers.combine(perquery, "CAM")
+    return perquery, pd.concat([perquery.assign(seed=1), turned.assign(seed=2)])
+
+
+def test_seeds_tell_answers_apart() -> None:
+    """Each seed is combined as if it were alone, and means over both seeds are 1/2."""
+    perquery, with_seeds = two_seeds()
+
+    combined = ma.answers.combine(with_seeds, "CAM")
+
+    cam = combined[combined["measure"] == "CAM"]
+    cam_of_seed_1 = cam[cam["seed"] == 1].drop(columns="seed")
+    alone = ma.answers.combine(perquery, "CAM")
+    cam_alone = alone[alone["measure"] == "CAM"]
     pd.testing.assert_frame_equal(
-        combined[(combined["seed"] == 1) & (combined["measure"] == "CAM")]
-        .drop(columns="seed")
-        .reset_index(drop=True),
-        table[table["measure"] == "CAM"].reset_index(drop=True),
+        cam_of_seed_1.reset_index(drop=True), cam_alone.reset_index(drop=True)
     )
+
+    means = ma.aggregate(combined, over="seed")
+    assert means["CAM"].tolist() == pytest.approx([0.5] * 3)  # three systems
+
+
+def test_seeds_may_be_missing_or_categories() -> None:
+    """A missing seed is one more seed, and a category without rows is none."""
+    _, with_seeds = two_seeds()
+    seeds = with_seeds["seed"]
+    expected = ma.answers.combine(with_seeds, "CAM")["value"].tolist()
+
+    first_is_missing = with_seeds.assign(seed=seeds.where(seeds != 1))
+    assert ma.answers.combine(first_is_missing, "CAM")["value"].tolist() == expected
+
+    zero_does_not_occur = with_seeds.assign(seed=pd.Categorical(seeds, [0, 1, 2]))
+    assert ma.answers.combine(zero_does_not_occur, "CAM")["value"].tolist() == expected
 
 
 COMBINATIONS: dict[str, tuple[object, str]] = {
@@ -1320,6 +1518,8 @@ def test_bad_combinations(case: str) -> None:
 
 
 def test_means_of_ones_own_combine_criteria() -> None:
+    """A user's mean gets the values of the aspects that weigh: not of z, whose weight is 0."""
+
     class _LowestCriterion(ma.AspectMean):
         """The lowest value on any aspect."""
 
@@ -1327,8 +1527,9 @@ def test_means_of_ones_own_combine_criteria() -> None:
             return values.min(axis=0)
 
     lowest = _LowestCriterion(weights={"x": 1, "y": 2, "z": 0})
-    perquery = ma.answers.from_criteria(criteria(("q1", "a", 1, 0.5, 0), names=("x", "y", "z")))
-    assert scores_of(ma.answers.combine(perquery, {"lowest": lowest}))["lowest"] == 0.5
+    answer = criteria(("q1", "a", 1, 0.5, 0), names=("x", "y", "z"))
+    combined = ma.answers.combine(ma.answers.from_criteria(answer), {"lowest": lowest})
+    assert scores_of(combined)["lowest"] == 0.5  # on y
 
 
 def test_wham_needs_two_criteria() -> None:
@@ -1361,13 +1562,20 @@ def damaged_frames() -> Iterator[tuple[pd.DataFrame, str]]:
 
 
 def test_rounding_is_no_error() -> None:
-    perquery = ma.answers.from_criteria(criteria(("q1", "a", 0.1 + 0.2 + 0.7 + 2e-16, -1e-17)))
+    """Values that are outside of 0 to 1 by rounding only are accepted, and clipped."""
+    above_1 = 0.1 + 0.2 + 0.7 + 2e-16
+    below_0 = -1e-17
+    perquery = ma.answers.from_criteria(criteria(("q1", "a", above_1, below_0)))
     assert scores_of(perquery) == {"faithful": 1.0, "complete": 0.0}
-    perquery["value"] = [1 + 3e-16, 1.0]
-    assert set(scores_of(ma.answers.combine(perquery, ["CAM", "MM", "GAM"])).values()) == {
-        1.0,
-        1 + 3e-16,
-    }
+
+
+def test_rounding_of_values_that_are_combined_is_no_error() -> None:
+    """`combine` keeps the values of the criteria as they are, and its means are at most 1."""
+    above_1 = 1 + 3e-16
+    perquery = ma.answers.from_criteria(criteria(("q1", "a", 1.0, 1.0)))
+    perquery["value"] = [above_1, 1.0]
+    scores = scores_of(ma.answers.combine(perquery, ["CAM", "MM", "GAM"]))
+    assert set(scores.values()) == {1.0, above_1}
 
 
 @pytest.mark.parametrize(("rounded", "expected"), [(1 + 5e-10, 1.0), (-5e-10, 0.0)])
@@ -1389,22 +1597,36 @@ def test_no_criterion() -> None:
             ma.answers.combine(frame, "MM")
 
 
-def test_columns_of_other_types() -> None:
-    """Nullable and categorical columns, Arrow strings, Polars and the pair of an experiment."""
-    plain = criteria(("q1", "a", 0.5, 1), ("q1", "b", 1, 0))
-    expected = ma.answers.combine(ma.answers.from_criteria(plain), "CAM")
-    for frame in (
-        plain.convert_dtypes(), plain.astype({"name": "category", "qid": "category"}), plain.astype(object),
-        pl.DataFrame(plain),
-    ):  # fmt: skip
-        perquery = ma.answers.from_criteria(frame)
-        for form in (perquery, perquery.convert_dtypes(), pl.DataFrame(perquery), (None, perquery)):
-            combined = ma.answers.combine(form, "CAM")
-            assert combined.to_numpy().tolist() == expected.to_numpy().tolist()
+SAMPLE_CRITERIA = criteria(("q1", "a", 0.5, 1), ("q1", "b", 1, 0))
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        pytest.param(SAMPLE_CRITERIA.convert_dtypes(), id="nullable"),
+        pytest.param(
+            SAMPLE_CRITERIA.astype({"name": "category", "qid": "category"}), id="categories"
+        ),
+        pytest.param(SAMPLE_CRITERIA.astype(object), id="objects"),
+        pytest.param(pl.DataFrame(SAMPLE_CRITERIA), id="Polars"),
+    ],
+)
+def test_columns_of_other_types(answers: Any) -> None:
+    """Answers and values may have such columns; `combine` also reads the pair that an experiment returns."""
+    expected = ma.answers.combine(ma.answers.from_criteria(SAMPLE_CRITERIA), "CAM")
+    perquery = ma.answers.from_criteria(answers)
+    pair_of_experiment = (None, perquery)
+    forms = (perquery, perquery.convert_dtypes(), pl.DataFrame(perquery), pair_of_experiment)
+    for form in forms:
+        combined = ma.answers.combine(form, "CAM")
+        assert combined.to_numpy().tolist() == expected.to_numpy().tolist()
+
+
+def test_missing_labels_of_nullable_columns() -> None:
+    """The label of b is missing: only the other three have a value."""
+    faithful = pd.array([0.5, None], dtype="Float64")
     with pytest.warns(MultiAspectWarning, match=r"1 of 4 labels is missing \(b 1\)"):
-        perquery = ma.answers.from_criteria(
-            plain.assign(faithful=pd.array([0.5, None], dtype="Float64"))
-        )
+        perquery = ma.answers.from_criteria(SAMPLE_CRITERIA.assign(faithful=faithful))
     assert perquery["measure"].tolist() == ["faithful", "complete", "complete"]
 
 
@@ -1522,24 +1744,36 @@ def run_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
 @pytest.mark.slow
 def test_the_page_on_answers_of_tracks(run_page) -> None:
     page = run_page("answers_of_tracks")
-    assert page["supported"].loc[("q1", "long")].tolist() == [0.5, 0.375]
-    assert page["rubric"]["weight"].tolist() == [2, 2, 1]
+
+    # The sentences of the answer "long": fully supported, in part, not, and without citation.
+    support = page["supported"].loc[("q1", "long")]
+    assert support["weighted_precision"] == (1 + 0.5 + 0) / 3  # of sentences with citations
+    assert support["weighted_recall"] == (1 + 0.5 + 0) / 4
+
+    # The importance A (4) is shared by two expected answers, C (1) has one.
+    assert page["rubric"]["weight"].tolist() == [4 / 2, 4 / 2, 1]
 
 
 @pytest.mark.slow
 def test_the_page_on_passages(run_page) -> None:
     page = run_page("passages")
-    assert page["gains"]["value"].tolist() == pytest.approx([1, 1 / 3])
-    assert page["n_passages"] == [2, 4]
+
+    # Rankings of nuggets: d1 has the nuggets 1 and 2, d2 the nugget 1, d3 the nuggets 2 and 3. On
+    # q1, "alike" ranks d1 d2, and "diverse" d1 d3, which is ideal. On q2, both are ideal.
     values = ma.evaluate(page["runs"], page["qrels"], page["measures"], progress=False)
     means = ma.aggregate(values).set_index("name")
     assert means["nDCG@2"].tolist() == [1.0, 1.0]
-    assert means["α-nDCG@2"]["diverse"] == 1.0
-    assert means["α-nDCG@2"]["alike"] < means["α-nDCG@2"]["diverse"]
-    # By hand: d1 has the nuggets 1 and 2 (2 in part), d2 the nugget 1, d3 the nuggets 2 and 3; d4
-    # is all of q2.
-    q1 = (2 + 0.5 / math.log2(3)) / (2 + 1.5 / math.log2(3))
-    assert means["α-nDCG@2"]["alike"] == pytest.approx((q1 + 1) / 2)
+    alpha_ndcg = means["α-nDCG@2"]
+    assert alpha_ndcg["diverse"] == 1.0
+    assert alpha_ndcg["alike"] < alpha_ndcg["diverse"]
+    discount = 1 / math.log2(3)  # of rank 2
+    again = 0.5  # the gain of a nugget that an earlier document has
+    alike_on_q1 = (2 + again * discount) / (2 + (again + 1) * discount)
+    assert alpha_ndcg["alike"] == pytest.approx((alike_on_q1 + 1) / 2)
+
+    # Sums of gains: 1 if a passage helps, -1/3 if it distracts.
+    assert page["n_passages"] == [2, 4]
+    assert page["gains"]["value"].tolist() == pytest.approx([1 + 0, 1 + 0 - 1 / 3 - 1 / 3])
 
 
 @pytest.mark.slow
@@ -1588,17 +1822,23 @@ def test_criteria_declared_by_their_top_grade_are_silent(frame: pd.DataFrame) ->
 
 
 @pytest.mark.parametrize(
-    "aspect", [Aspect([0, 1, 2], gains=[1, 1, 1]), Aspect([0, 1], gains=[0, 0]), [3]]
+    ("scale", "label"),
+    [
+        pytest.param(Aspect([0, 1, 2], gains=[1, 1, 1]), 0, id="all gains are 1"),
+        pytest.param(Aspect([0, 1], gains=[0, 0]), 0, id="all gains are 0"),
+        pytest.param([3], 3, id="a single grade"),
+    ],
 )
-def test_criteria_of_equal_gains_are_refused(aspect: Any) -> None:
-    frame = criteria(("q1", "a", 3 if aspect == [3] else 0), names=("faithful",))
-    with pytest.raises(
-        MultiAspectError, match="expected different gains for the grades of faithful"
-    ):
-        ma.answers.from_criteria(frame, aspects={"faithful": aspect})
-    ma.answers.from_criteria(
-        frame.assign(faithful=1), aspects={"faithful": Aspect([0, 1, 2], gains=[0, 1, 1])}
-    )
+def test_criteria_of_equal_gains_are_refused(scale: Any, label: int) -> None:
+    answers = criteria(("q1", "a", label), names=("faithful",))
+    message = "expected different gains for the grades of faithful"
+    with pytest.raises(MultiAspectError, match=message):
+        ma.answers.from_criteria(answers, aspects={"faithful": scale})
+
+
+def test_criteria_of_some_equal_gains_are_accepted() -> None:
+    answers = criteria(("q1", "a", 1), names=("faithful",))
+    ma.answers.from_criteria(answers, aspects={"faithful": Aspect([0, 1, 2], gains=[0, 1, 1])})
 
 
 # --- answers as documents -------------------------------------------------------------------------
@@ -1632,18 +1872,29 @@ def answers_as_documents(
 
 
 def test_answers_as_documents_warn_once_with_the_measures_that_compare_them() -> None:
+    """All runs have the same value of nDCG@10, however good, as each retrieves one of three equal answers.
+
+    So do other measures that divide by an ideal or by the number of relevant documents; those
+    that look at the run alone do not compare answers.
+    """
     runs, qrels = answers_as_documents()
-    free = {"own P@1": "P(rel=1)@1", "own DCG": ma.DCG @ 10, "own RR": "RR", "own CG": CG @ 1}
-    measures = {
-        **{str(measure): measure for measure in [*JUDGED_MEASURES, "AP", "R@5", "Bpref"]},
-        **free,
+    comparing = {str(measure): measure for measure in [*JUDGED_MEASURES, "AP", "R@5", "Bpref"]}
+    not_comparing = {
+        "own P@1": "P(rel=1)@1",
+        "own DCG": ma.DCG @ 10,
+        "own RR": "RR",
+        "own CG": CG @ 1,
     }
     with pytest.warns(MultiAspectWarning, match=r"ma\.answers") as caught:
-        values = ma.evaluate(runs, qrels, measures, progress=False)
-    (message,) = [str(warning.message) for warning in caught]
-    assert all(label in message for label in measures if label not in free)
+        values = ma.evaluate(runs, qrels, comparing | not_comparing, progress=False)
+
+    (warning,) = caught
+    message = str(warning.message)
+    assert all(label in message for label in comparing)
     assert "own" not in message
-    assert ma.aggregate(values)["nDCG@10"].round(3).tolist() == [0.469] * 3
+    ndcg_of_one_of_three = 1 / (1 + 1 / math.log2(3) + 1 / 2)
+    ndcg = ma.aggregate(values)["nDCG@10"].tolist()
+    assert ndcg == pytest.approx([ndcg_of_one_of_three] * 3)
 
 
 def test_reports_warn_of_answers_as_documents_once() -> None:
@@ -1661,24 +1912,28 @@ def test_a_single_run_of_answers_as_documents_does_not_warn() -> None:
 
 
 def test_no_run_is_evaluated_again_to_recognise_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bounded number of answers is evaluated alone."""
+    """Beside the 25 runs, each evaluated once on all judgments, at most 500 answers are evaluated alone."""
     runs, qrels = answers_as_documents(n_systems=25, n_topics=30)
-    sizes: list[int] = []
-    values = Plan.values
-    monkeypatch.setattr(
-        Plan,
-        "values",
-        lambda self, rankings: sizes.append(len(self.judgments)) or values(self, rankings),
-    )
+    numbers_of_judgments: list[int] = []
+    values_of_plan = Plan.values
+
+    def count_judgments(self: Plan, rankings: Any) -> Any:
+        numbers_of_judgments.append(len(self.judgments))
+        return values_of_plan(self, rankings)
+
+    monkeypatch.setattr(Plan, "values", count_judgments)
     with pytest.warns(MultiAspectWarning, match=r"values of nDCG@10 do not tell"):
         ma.evaluate(runs, qrels, ["nDCG@10", "P@1"], progress=False)
-    assert sizes == [len(qrels)] * 25 + [500]
+    assert numbers_of_judgments == [len(qrels)] * 25 + [500]
 
 
 def test_a_missing_or_worst_answer_does_not_hide_the_others() -> None:
-    runs, qrels = answers_as_documents(
-        n_topics=4, label=lambda system, topic: 0 if topic == system else 3
-    )
+    """Each system has the lowest label on one topic, and s1 has no answer to q3: the warning is still given."""
+
+    def label_of(system: int, topic: int) -> int:
+        return 0 if topic == system else 3
+
+    runs, qrels = answers_as_documents(n_topics=4, label=label_of)
     del runs["s1"]["q3"]
     with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
         ma.evaluate(runs, qrels, "nDCG@10", progress=False)
@@ -1746,34 +2001,44 @@ def test_rankings_are_not_taken_for_answers(
     ma.evaluate(runs, qrels, measures, progress=False)
 
 
-def test_intervals_of_scores_stay_in_their_range() -> None:
-    rows = [
+def scores_with_a_wide_interval() -> pd.DataFrame:
+    """Criteria of two systems on three topics: the interval of a's faithfulness would reach below 0 and above 1."""
+    answers = criteria(
         ("q1", "a", 1.0, 0.9),
         ("q2", "a", 0.5, 0.5),
         ("q3", "a", 0.2, 1.0),
         ("q1", "b", 0.0, 0.1),
-        ("q2", "b", 0, 0),
-    ]
-    judged = pd.DataFrame(
-        [*rows, ("q3", "b", 0.4, 0.3)], columns=["qid", "name", "faithful", "complete"]
+        ("q2", "b", 0.0, 0.0),
+        ("q3", "b", 0.4, 0.3),
     )
-    scores = ma.answers.from_criteria(judged)
-    combined = ma.answers.combine(scores, {"overall": CAM})
-    frames = {
-        "scores": scores,
-        "selected": scores[scores["measure"] != "complete"],
-        "combined": combined,
-    }
+    return ma.answers.from_criteria(answers)
+
+
+def test_intervals_of_scores_stay_in_their_range() -> None:
+    """The frame records the range, which selecting rows, combining and Parquet files keep."""
+    scores = scores_with_a_wide_interval()
+    frames = [
+        scores,
+        scores[scores["measure"] != "complete"],
+        ma.answers.combine(scores, {"overall": CAM}),
+    ]
     if pd.__version__ >= "2.1":  # which keeps attrs in Parquet files
-        stored = BytesIO()
-        scores.to_parquet(stored)
-        frames["stored"] = pd.read_parquet(stored)
-    for frame in frames.values():
-        row = ma.aggregate(frame, ci=0.95).iloc[0]
-        assert (row["faithful 95% low"], row["faithful 95% high"]) == (0, 1)
+        file = BytesIO()
+        scores.to_parquet(file)
+        frames.append(pd.read_parquet(file))
+    for frame in frames:
+        row_of_a = ma.aggregate(frame, ci=0.95).iloc[0]
+        assert row_of_a["faithful 95% low"] == 0
+        assert row_of_a["faithful 95% high"] == 1
+
+
+def test_intervals_of_percentages_are_not_cut_at_1() -> None:
+    """The values are outside of the recorded range, which is no longer theirs."""
+    scores = scores_with_a_wide_interval()
     percentages = scores.assign(value=100 * scores["value"])
-    with no_warnings():  # the record says what they are
-        assert ma.aggregate(percentages, ci=0.95).iloc[0]["faithful 95% high"] > 100
+    with no_warnings():
+        row_of_a = ma.aggregate(percentages, ci=0.95).iloc[0]
+    assert row_of_a["faithful 95% high"] > 100
 
 
 @pytest.mark.parametrize(

@@ -173,9 +173,9 @@ def _all_numpy_errors() -> Any:
         yield
 
 
-def sample_measures(some: Sequence[Measure], part: int) -> list[Measure]:
-    """Every fourth measure; four parts make all."""
-    return list(some[part::4])
+def sample_measures(n_aspects: int, part: int) -> list[Measure]:
+    """A quarter of all measures, on the first n of `NAMES`; the parts 0 to 3 make all."""
+    return ON_NAMES[n_aspects][part::4]
 
 
 @given(scaled_collections(max_aspects=4), st.integers(0, 3))
@@ -183,10 +183,14 @@ def sample_measures(some: Sequence[Measure], part: int) -> list[Measure]:
 @pytest.mark.filterwarnings("ignore:the qrels have no label of .* counts such an intent")
 @pytest.mark.usefixtures("_all_numpy_errors")
 def test_ranges(drawn: tuple[Collection, dict[str, Aspect], Any], part: int) -> None:
+    """Values are within the range that a measure states, one for each judged topic."""
     collection, aspects, _ = drawn
-    some = declare_aspects(sample_measures(ON_NAMES[len(aspects)], part), Aspects(aspects))
+    measures_of_part = sample_measures(len(aspects), part)
+    some = declare_aspects(measures_of_part, Aspects(aspects))
     values = evaluate(some, collection.qrels, collection.run)
-    assert len(values) == len(set(some)) * len(collection.labels)
+    n_measures = len(set(some))
+    n_topics = len(collection.labels)
+    assert len(values) == n_measures * n_topics
     check_ranges(values)
 
 
@@ -195,7 +199,7 @@ def test_ranges(drawn: tuple[Collection, dict[str, Aspect], Any], part: int) -> 
 @examples(15)
 @pytest.mark.usefixtures("_all_numpy_errors")
 def test_ranges_on_inferred_scales(collection: Collection, part: int) -> None:
-    some = sample_measures(ON_NAMES[len(collection.names)], part)
+    some = sample_measures(len(collection.names), part)
     check_ranges(evaluate(some, collection.pt_qrels, collection.run_frame))
 
 
@@ -204,7 +208,7 @@ def test_ranges_on_inferred_scales(collection: Collection, part: int) -> None:
 @examples(15)
 @pytest.mark.usefixtures("_all_numpy_errors")
 def test_ranges_on_fractional_labels(collection: Collection, part: int) -> None:
-    some = sample_measures(ON_NAMES[len(collection.names)], part)
+    some = sample_measures(len(collection.names), part)
     check_ranges(evaluate(some, collection.qrels, collection.run_frame))
 
 
@@ -237,32 +241,41 @@ HOSTILE = {
 }
 
 
+def draw_hostile_collection(aspects: Aspects) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Qrels and a run with ties and an unjudged document (Z): four topics, of which d has no labels."""
+    rng = random.Random(1)
+    judgments: list[tuple[Any, ...]] = []
+    ranking: list[tuple[Any, ...]] = []
+    for qid in ("a", "b", "c", "d"):
+        for docno in "uvwxyz":
+            labels = []
+            for aspect in aspects.values():
+                # The lowest grade twice as often as others; None is a missing label.
+                labels.append(rng.choice([*aspect.grades, aspect.grades[0], None]))  # type: ignore[misc]
+            if qid == "d":
+                labels = [None, None]
+            judgments.append((qid, docno, *labels))
+        for docno in rng.sample("uvwxyzZ", 5):
+            ranking.append((qid, docno, rng.choice([1.0, 2.0])))
+    qrels = pd.DataFrame(judgments, columns=["qid", "docno", "label", "credibility"])
+    run = pd.DataFrame(ranking, columns=["query_id", "doc_id", "score"])
+    return qrels, run
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_ranges_on_hostile_scales(name: str) -> None:
+    """Values are within their range on scales that tempt to overflow, divide by 0 or turn signs around."""
     aspects = Aspects(HOSTILE[name])
-    rng = random.Random(1)
-    rows, run = [], []
-    for qid in ("a", "b", "c", "d"):
-        for docno in "uvwxyz":
-            labels = [
-                rng.choice([*aspect.grades, aspect.grades[0], None]) for aspect in aspects.values()
-            ]  # type: ignore[misc]
-            rows.append((qid, docno, *([None, None] if qid == "d" else labels)))
-        run += [(qid, docno, rng.choice([1.0, 2.0])) for docno in rng.sample("uvwxyzZ", 5)]
-    qrels = pd.DataFrame(rows, columns=["qid", "docno", "label", "credibility"])
-    frame = pd.DataFrame(run, columns=["qid", "docno", "score"]).rename(
-        columns={"qid": "query_id", "docno": "doc_id"}
-    )
-    some = [
-        measure for measure in declare_aspects(ON_NAMES[2], aspects)
-        # Exponents of such gaps are beyond any number.
-        if not (name in ("huge grades", "tiny grades") and measure.params.get("distance") == 30)
-    ]  # fmt: skip
+    qrels, run = draw_hostile_collection(aspects)
+    some = declare_aspects(ON_NAMES[2], aspects)
+    if name in ("huge grades", "tiny grades"):
+        # Such gaps to the power of 30 are beyond any number.
+        some = [measure for measure in some if measure.params.get("distance") != 30]
     if name == "negative values":
-        some = [measure for measure in some if not is_refused(measure, qrels, frame)]
+        some = [measure for measure in some if not is_refused(measure, qrels, run)]
         assert len(some) > 150
-    check_ranges(evaluate(some, qrels, frame))
+    check_ranges(evaluate(some, qrels, run))
 
 
 def is_refused(measure: Measure, qrels: pd.DataFrame, run: pd.DataFrame) -> bool:
@@ -311,33 +324,37 @@ def test_toma_over_ndcg_is_one_for_a_ranking_in_class_order(
     rng: random.Random,
     data: st.DataObject,
 ) -> None:
+    """The value is 1 if and only if the classes of the documents are ideal at each rank up to the cutoff.
+
+    Within a class any order will do. The classes are those of the reference.
+    """
     collection, aspects, theirs = drawn
     gate = collection.names[-1] if gated else None
-    stretch = data.draw(weights(collection.names))
-    parameters = {"distance": distance, "weights": stretch, "gate": gate}
+    axis_weights = data.draw(weights(collection.names))
+    parameters = {"distance": distance, "weights": axis_weights, "gate": gate}
     measure = TOMA(aspects=Aspects(aspects), weighting=weighting, cutoff=cutoff, **parameters)
     order = ref.toma_classes(theirs, **parameters)
     ((qid, judged),) = collection.labels.items()
     classes = {docno: order.index[ref.toma_tuple(judged, docno, theirs, gate)] for docno in judged}
+    any_gain = max(classes.values()) > 0
+
+    def value_of(ranking: Sequence[str]) -> float:
+        run = {qid: {docno: -float(rank) for rank, docno in enumerate(ranking)}}
+        (value,) = value_by_query(measure, collection.qrels, run).values()
+        return value
+
     documents = list(judged)
-    rng.shuffle(documents)  # within a class any order will do
-    documents.sort(key=lambda docno: -classes[docno])
-    some_weight = max(classes.values()) > 0
-    ideal = {docno: float(-rank) for rank, docno in enumerate([*documents, "unjudged"])}
-    assert value_by_query(measure, collection.qrels, {qid: ideal}) == {
-        qid: 1.0 if some_weight else 0.0
-    }
+    rng.shuffle(documents)
+    ideal = sorted(documents, key=lambda docno: classes[docno], reverse=True)
+    assert value_of([*ideal, "unjudged"]) == (1.0 if any_gain else 0.0)
 
     rng.shuffle(documents)
-    scores = {docno: float(-rank) for rank, docno in enumerate(documents)}
-    (value,) = value_by_query(measure, collection.qrels, {qid: scores}).values()
-    ranked, best = (
-        [classes[docno] for docno in documents[:cutoff]],
-        sorted(classes.values(), reverse=True)[:cutoff],
-    )
+    value = value_of(documents)
     assert 0.0 <= value <= 1.0
-    if some_weight:
-        assert (value == 1.0) == (ranked == best)
+    if any_gain:
+        classes_of_ranking = [classes[docno] for docno in documents[:cutoff]]
+        classes_of_ideal = [classes[docno] for docno in ideal[:cutoff]]
+        assert (value == 1.0) == (classes_of_ranking == classes_of_ideal)
 
 
 @given(
@@ -351,20 +368,19 @@ def test_toma_over_ndcg_is_one_for_a_ranking_in_class_order(
 def test_the_order_of_a_distance_given_outright_is_the_distance(
     collection: Collection, distance: Any, weighting: str, positives: str, axes: str
 ) -> None:
+    """TOMA with an explicit order, the classes of a distance, equals TOMA with the distance."""
     aspects = Aspects({"relevance": 2, "credibility": 3})
-    tuples = list(itertools.product(range(3), range(4)))
-    classes = DistanceOrder(aspects, distance, axes=axes).classes(tuples).tolist()
-    order = Order(zip(tuples, classes, strict=True), aspects)
+    label_tuples = list(itertools.product(range(3), range(4)))
+    classes = DistanceOrder(aspects, distance, axes=axes).classes(label_tuples).tolist()
+    class_by_tuple = dict(zip(label_tuples, classes, strict=True))
+    order = Order(class_by_tuple.items(), aspects)
     for base in ("nDCG@3", "AP", "AP(rel=2)", "SetF", "Bpref", "Compat"):
         measure = TOMA(base=base, weighting=weighting, positives=positives)
-        first, second = (
-            value_by_query(variant, collection.qrels, collection.run)
-            for variant in (
-                measure(distance=distance, axes=axes, aspects=aspects),
-                measure(order=order),
-            )
-        )
-        assert first == pytest.approx(second, abs=1e-12), measure
+        by_distance = measure(distance=distance, axes=axes, aspects=aspects)
+        by_order = measure(order=order)
+        expected = value_by_query(by_distance, collection.qrels, collection.run)
+        values = value_by_query(by_order, collection.qrels, collection.run)
+        assert values == pytest.approx(expected, abs=1e-12), measure
 
 
 # -- rank errors
@@ -382,23 +398,28 @@ CONSTANTS = [
 @pytest.mark.parametrize("n_aspects", [2, 3, 4])
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 def test_rank_errors_attain_both_ends(n: int, n_aspects: int) -> None:
-    """All permutations of n grades that all aspects share, each as a query of its own."""
+    """Some ranking of n documents has the value 0, some has 1, with any constants.
+
+    Each permutation of n grades, the same on all aspects, is the ranking of a topic of its own.
+    """
     names = NAMES[:n_aspects]
-    rows, run = [], []
-    for index, grades in enumerate(itertools.permutations(range(n))):
-        rows += [
-            (f"{index:04}", f"d{rank}", *[grade] * n_aspects) for rank, grade in enumerate(grades)
-        ]
-        run += [(f"{index:04}", f"d{rank}", -float(rank)) for rank in range(n)]
-    qrels = pd.DataFrame(rows, columns=["query_id", "doc_id", *names])
-    frame = pd.DataFrame(run, columns=["query_id", "doc_id", "score"])
+    judgments: list[tuple[Any, ...]] = []
+    ranking = []
+    for number, grades in enumerate(itertools.permutations(range(n))):
+        qid = f"{number:04}"
+        for rank, grade in enumerate(grades):
+            judgments.append((qid, f"d{rank}", *[grade] * n_aspects))
+            ranking.append((qid, f"d{rank}", -float(rank)))
+    qrels = pd.DataFrame(judgments, columns=["query_id", "doc_id", *names])
+    run = pd.DataFrame(ranking, columns=["query_id", "doc_id", "score"])
     aspects = Aspects(dict.fromkeys(names, n - 1))
     for constants in CONSTANTS:
         mu = constants["mu"]
-        given_mu = {name: mu[name] for name in names} if isinstance(mu, dict) else mu
+        if isinstance(mu, dict):  # a constant per aspect
+            mu = {name: mu[name] for name in names}
         for error in (NLRE, NGRE):
-            measure = error(aspects=aspects, **{**constants, "mu": given_mu})
-            values = value_by_query(measure, qrels, frame).values()
+            measure = error(aspects=aspects, **{**constants, "mu": mu})
+            values = value_by_query(measure, qrels, run).values()
             assert min(values) == pytest.approx(0, abs=1e-12), measure
             assert max(values) == 1.0, measure
             assert all(0.0 <= value <= 1.0 for value in values), measure
@@ -406,42 +427,51 @@ def test_rank_errors_attain_both_ends(n: int, n_aspects: int) -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_rank_errors_of_any_pair_of_orders_stay_in_range(n: int) -> None:
-    """Every ranking of n documents against every pair of orders, zero constants included."""
-    rows, run = [], []
-    for index, (first, second) in enumerate(
-        itertools.product(itertools.permutations(range(n)), repeat=2)
-    ):
-        rows += [
-            (f"{index:04}", f"d{rank}", *grades)
-            for rank, grades in enumerate(zip(first, second, strict=True))
-        ]
-        run += [(f"{index:04}", f"d{rank}", -float(rank)) for rank in range(n)]
-    qrels = pd.DataFrame(rows, columns=["query_id", "doc_id", *NAMES[:2]])
-    frame = pd.DataFrame(run, columns=["query_id", "doc_id", "score"])
+    """The maximum by which errors are divided is none too small, for any two orders of n documents.
+
+    Each pair of orders, one per aspect, is a topic of its own, whose ranking is d0, d1, ...
+    """
+    relevance, credibility = NAMES[:2]
+    grades_by_topic = {}
+    permutations = list(itertools.permutations(range(n)))
+    for number, pair in enumerate(itertools.product(permutations, repeat=2)):
+        grades_by_topic[f"{number:04}"] = pair
+    judgments = []
+    ranking = []
+    for qid, (first_grades, second_grades) in grades_by_topic.items():
+        for rank in range(n):
+            judgments.append((qid, f"d{rank}", first_grades[rank], second_grades[rank]))
+            ranking.append((qid, f"d{rank}", -float(rank)))
+    qrels = pd.DataFrame(judgments, columns=["query_id", "doc_id", relevance, credibility])
+    run = pd.DataFrame(ranking, columns=["query_id", "doc_id", "score"])
+    aspects = {relevance: n - 1, credibility: n - 1}
+
     for mu, nu in ((0.5, 0.5), (0, 1), (1, 0), (3, 0.1)):
         for error in (NLRE, NGRE):
-            values = value_by_query(
-                error(mu=mu, nu=nu, aspects=dict.fromkeys(NAMES[:2], n - 1)), qrels, frame
-            )
-            raw = [
-                1 - _rank_error(error.NAME, n, rows[i * n : (i + 1) * n], mu, nu)
-                for i in range(len(values))
-            ]
-            assert min(raw) > -1e-12
-            assert min(raw) == pytest.approx(0, abs=1e-12)
-            assert list(values.values()) == pytest.approx(raw, abs=1e-12)
+            values = value_by_query(error(mu=mu, nu=nu, aspects=aspects), qrels, run)
+            unclipped = {
+                qid: 1 - _rank_error(error.NAME, grades, mu, nu)
+                for qid, grades in grades_by_topic.items()
+            }
+            assert min(unclipped.values()) > -1e-12
+            assert min(unclipped.values()) == pytest.approx(0, abs=1e-12)
+            assert values == pytest.approx(unclipped, abs=1e-12)
 
 
-def _rank_error(name: str, n: int, rows: Sequence[tuple[Any, ...]], mu: float, nu: float) -> float:
-    """Return the error divided by its maximum, unclipped; positions are those of distinct grades."""
-    positions = [[n - row[2 + aspect] for row in rows] for aspect in (0, 1)]
-    error, greatest = (ref.lre, ref.c_lre) if name == "NLRE" else (ref.gre, ref.c_gre)
-    return error(positions, [mu, nu]) / greatest(n, [mu, nu])
+def _rank_error(
+    name: str, grades: tuple[Sequence[int], Sequence[int]], mu: float, nu: float
+) -> float:
+    """Return the error divided by its maximum, unclipped, for the distinct grades by rank on two aspects."""
+    n = len(grades[0])
+    ideal_positions = [[n - grade for grade in of_aspect] for of_aspect in grades]
+    error, maximum = (ref.lre, ref.c_lre) if name == "NLRE" else (ref.gre, ref.c_gre)
+    return error(ideal_positions, [mu, nu]) / maximum(n, [mu, nu])
 
 
 # -- independence of order
 # ----------------------------------------------------------------------------
 
+#: Bases that ir-measures computes.
 ELSEWHERE = ("Bpref", "infAP", "Compat", "IPrec@0.1", "NumRet(rel=1)")
 
 
@@ -451,36 +481,41 @@ ELSEWHERE = ("Bpref", "infAP", "Compat", "IPrec@0.1", "NumRet(rel=1)")
 def test_the_order_of_rows_does_not_matter(
     collection: Collection, rng: random.Random, part: int
 ) -> None:
-    aspects = Aspects(dict.fromkeys(collection.names, 4))
-    some = sample_measures(ON_NAMES[len(collection.names)], part)
-    some += [measure(base=base) for measure in (TOMA, CAM) for base in ELSEWHERE[part::4]]
-    some = declare_aspects(some, aspects)
+    """Nor does the order of measures, or that judgments are given twice."""
+    some = sample_measures(len(collection.names), part)
+    for base in ELSEWHERE[part::4]:
+        some += [TOMA(base=base), CAM(base=base)]
+    some = declare_aspects(some, Aspects(dict.fromkeys(collection.names, 4)))
     qrels, run = collection.qrels, collection.run_frame
-    values = evaluate(some, qrels, run)
 
     def shuffle_rows(frame: pd.DataFrame) -> pd.DataFrame:
         return frame.iloc[rng.sample(range(len(frame)), len(frame))].reset_index(drop=True)
 
+    values = evaluate(some, qrels, run)
     assert evaluate(some, shuffle_rows(qrels), run) == values
     assert evaluate(some, qrels, shuffle_rows(run)) == values
     assert evaluate(list(reversed(some)), shuffle_rows(qrels), shuffle_rows(run)) == values
-    twice = shuffle_rows(pd.concat([qrels, qrels]))  # equal judgments are merged
-    assert evaluate(some, twice, run) == values
+    each_judgment_twice = shuffle_rows(pd.concat([qrels, qrels]))
+    assert evaluate(some, each_judgment_twice, run) == values
 
 
 @given(collections(min_aspects=2, max_queries=2), st.integers(0, 3))
 @examples(15)
 def test_the_shape_of_qrels_and_run_does_not_matter(collection: Collection, part: int) -> None:
+    """Qrels may be a frame, dicts of labels by aspect, dicts of tuples or rows; a run a dict or a frame."""
     aspects = Aspects(dict.fromkeys(collection.names, 4))
-    some = declare_aspects(sample_measures(ON_NAMES[len(collection.names)], part), aspects)
+    some = declare_aspects(sample_measures(len(collection.names), part), aspects)
+
+    qrels_as_tuples = {
+        qid: {docno: tuple(label.values()) for docno, label in documents.items()}
+        for qid, documents in collection.labels.items()
+    }
+    qrels_as_rows = list(collection.qrels.itertuples(index=False))
+
     values = evaluate(some, collection.qrels, collection.run)
     assert evaluate(some, collection.labels, collection.run) == values
-    tuples = {
-        qid: {docno: tuple(label.values()) for docno, label in docs.items()}
-        for qid, docs in collection.labels.items()
-    }
-    assert evaluate(some, tuples, collection.run_frame) == values
-    assert evaluate(some, list(collection.qrels.itertuples(index=False)), collection.run) == values
+    assert evaluate(some, qrels_as_tuples, collection.run_frame) == values
+    assert evaluate(some, qrels_as_rows, collection.run) == values
 
 
 def test_the_best_cam_does_not_depend_on_the_order_of_rows() -> None:
@@ -510,6 +545,7 @@ for metric in ir_measures.iter_calc(some, qrels, run):
 
 @pytest.mark.slow
 def test_results_do_not_depend_on_the_hash_seed() -> None:
+    """Python's order of sets depends on the seed; what another process prints does not."""
     here = Path(__file__).resolve().parent
     printed = []
     for seed in ("1", "271"):
@@ -519,8 +555,11 @@ def test_results_do_not_depend_on_the_hash_seed() -> None:
             capture_output=True, text=True, check=True, cwd=here.parent,
         )  # fmt: skip
         printed.append(done.stdout)
-    assert printed[0].count("\n") == len({*ON_NAMES[2], ON_NAMES[2][0] @ 3}) * 5
-    assert printed[0] == printed[1]
+    first, second = printed
+    # `SCRIPT` prints a line per measure and topic: five topics, and one measure with a cutoff, too.
+    n_measures = len({*ON_NAMES[2], ON_NAMES[2][0] @ 3})
+    assert first.count("\n") == n_measures * 5
+    assert first == second
 
 
 PYTREC_EVAL_ON_JUNK = """
@@ -575,21 +614,23 @@ def test_measures_are_read_back_from_what_they_print(measure: Measure) -> None:
 )
 @examples(60)
 def test_a_measure_read_back_computes_the_same(collection: Collection, measure: Measure) -> None:
-    same = [ir_measures.parse_measure(str(measure)), pickle.loads(pickle.dumps(measure))]
+    """A measure that is parsed from its name or unpickled has the same values or is refused as well."""
+    copies = [ir_measures.parse_measure(str(measure)), pickle.loads(pickle.dumps(measure))]
     try:
         values = value_by_query(measure, collection.qrels, collection.run)
     except ValueError:  # this base does not go with these parameters or labels
-        for again in same:
+        for copy in copies:
             with pytest.raises(ValueError):  # noqa: PT011
-                value_by_query(again, collection.qrels, collection.run)
-    else:
-        for again in same:
-            assert value_by_query(again, collection.qrels, collection.run) == values
-        base_is_ranged = "base" not in measure.params or measure.NAME != "On"
-        assert not any(math.isnan(value) for value in values.values())
-        if base_is_ranged:
-            low, high = measure.RANGE
-            assert all(low <= value <= high for value in values.values()), measure
+                value_by_query(copy, collection.qrels, collection.run)
+        return
+
+    for copy in copies:
+        assert value_by_query(copy, collection.qrels, collection.run) == values
+    assert not any(math.isnan(value) for value in values.values())
+    has_range_of_its_base = measure.NAME == "On" and "base" in measure.params
+    if not has_range_of_its_base:
+        low, high = measure.RANGE
+        assert all(low <= value <= high for value in values.values()), measure
 
 
 @given(aspect_sets())
@@ -653,40 +694,49 @@ def embeddings(draw: st.DrawFn) -> tuple[dict[str, Aspect], dict[str, ref.RefAsp
 def test_distance_orders_against_all_tuples(
     drawn: tuple[dict[str, Aspect], dict[str, ref.RefAspect]],
     distance: Any,
-    stretch: Any,
+    weights_of_four: tuple[float, ...] | None,
     gated: bool,
     axes: str,
 ) -> None:
+    """The classes and closenesses of all label tuples are those of the reference, in exact arithmetic."""
     ours, theirs = drawn
     names = list(ours)
     gate = names[-1] if gated else None
-    given_weights = stretch and dict(zip(names, stretch, strict=False))
-    assume(given_weights is None or any(given_weights.values()))
-    # 1/3 is read as a third, not as the decimal it prints as, so that thirds add up.
-    exact_weights = given_weights and {
-        name: Fraction(weight).limit_denominator(1000) for name, weight in given_weights.items()
-    }
-    wanted = ref.toma_classes(theirs, distance, exact_weights, gate, axes)
-    order = DistanceOrder(ours, distance, axes=axes, weights=given_weights, gate=gate)
-    assert order.n_classes == wanted.n_classes
-    tuples = list(wanted.index)
-    assert order.classes(tuples).tolist() == list(wanted.index.values())
-    grades = np.array(tuples, dtype=np.intp).reshape(len(tuples), len(names))
-    closeness = order.closeness(grades).tolist()
-    assert closeness == pytest.approx([wanted.normalized[labels] for labels in tuples], abs=1e-9)
-    assert order.above_worst(grades).tolist() == [index > 0 for index in wanted.index.values()]
+    axis_weights = exact_weights = None
+    if weights_of_four is not None:
+        axis_weights = dict(zip(names, weights_of_four, strict=False))  # of the first aspects
+        assume(any(axis_weights.values()))
+        # 1/3 is read as a third, not as the decimal it prints as, so that thirds add up.
+        exact_weights = {
+            name: Fraction(weight).limit_denominator(1000) for name, weight in axis_weights.items()
+        }
+
+    expected = ref.toma_classes(theirs, distance, exact_weights, gate, axes)
+    order = DistanceOrder(ours, distance, axes=axes, weights=axis_weights, gate=gate)
+
+    assert order.n_classes == expected.n_classes
+    label_tuples = list(expected.index)
+    expected_classes = list(expected.index.values())
+    assert order.classes(label_tuples).tolist() == expected_classes
+    grades = np.array(label_tuples, dtype=np.intp).reshape(len(label_tuples), len(names))
+    expected_closeness = [expected.normalized[labels] for labels in label_tuples]
+    assert order.closeness(grades).tolist() == pytest.approx(expected_closeness, abs=1e-9)
+    assert order.above_worst(grades).tolist() == [number > 0 for number in expected_classes]
+
     if gate is not None:
-        impossible = [
-            labels
-            for labels in itertools.product(*(a.grades for a in theirs.values()))
-            if labels not in wanted.index
-        ]
-        assert not impossible or set(order.classes(impossible).tolist()) == {0}
-    listed = order.to_list()
-    assert len(listed) == wanted.n_classes
-    assert {
-        labels: wanted.n_classes - 1 - i for i, group in enumerate(listed) for labels in group
-    } == wanted.index
+        # Tuples that the gate does not let through are of the lowest class.
+        all_tuples = itertools.product(*(aspect.grades for aspect in theirs.values()))
+        gated_tuples = [labels for labels in all_tuples if labels not in expected.index]
+        if gated_tuples:
+            assert set(order.classes(gated_tuples).tolist()) == {0}
+
+    # The list begins with the highest class.
+    from_lowest = order.to_list()[::-1]
+    assert len(from_lowest) == expected.n_classes
+    class_by_tuple = {}
+    for number, labels_of_class in enumerate(from_lowest):
+        class_by_tuple |= dict.fromkeys(labels_of_class, number)
+    assert class_by_tuple == expected.index
 
 
 def test_three_aspects_in_tenths_have_ten_manhattan_classes() -> None:
@@ -698,12 +748,19 @@ def test_three_aspects_in_tenths_have_ten_manhattan_classes() -> None:
 
 @pytest.mark.parametrize("exponent", [2.5, 0.5, 1.1])
 def test_sums_of_irrational_powers_do_not_fall_apart(exponent: float) -> None:
-    """Four aspects of four even grades: as many classes as there are multisets of gaps, not 4^4."""
+    """Rounding does not divide tuples of equal distance, such as (0, 1, 2, 3) and (3, 2, 1, 0).
+
+    On four aspects of four even grades, each multiset of grades is a class.
+    """
     tenths = Aspect(3, gains=[0, 0.1, 0.2, 0.3])
     order = DistanceOrder(dict.fromkeys(NAMES, tenths), exponent)
-    assert order.n_classes == math.comb(4 + 4 - 1, 4)
-    for gaps in itertools.product(range(4), repeat=4):
-        assert len(set(order.classes(list(itertools.permutations(gaps))).tolist())) == 1
+    n_aspects, n_grades = 4, 4
+    n_multisets = math.comb(n_grades + n_aspects - 1, n_aspects)  # 35 of 256 tuples
+    assert order.n_classes == n_multisets
+    for grades in itertools.combinations_with_replacement(range(n_grades), n_aspects):
+        same_multiset = list(itertools.permutations(grades))
+        classes = order.classes(same_multiset).tolist()
+        assert len(set(classes)) == 1
 
 
 # -- the best CAM
@@ -738,41 +795,51 @@ def test_normalized_cam_against_all_permutations(
     empty: str,
     data: st.DataObject,
 ) -> None:
+    """Normalised CAM equals the reference, and the best of all rankings has the value 1."""
     collection, aspects, theirs = drawn
-    shares = data.draw(weights(collection.names))
-    chosen = {name: bases[0 if same else i] for i, name in enumerate(collection.names)}
-    our_base = (
-        chosen[collection.names[0]][0] if same else {name: base[0] for name, base in chosen.items()}
-    )
-    their_base = {name: base[1] for name, base in chosen.items()}
+    names = collection.names
+    shares = data.draw(weights(names))
+    # Either one base for all aspects, or one for each.
+    base_of_aspect = {name: bases[0 if same else number] for number, name in enumerate(names)}
+    our_bases = {name: text for name, (text, _) in base_of_aspect.items()}
+    their_bases = {name: reference for name, (_, reference) in base_of_aspect.items()}
+    our_base = our_bases[names[0]] if same else our_bases
     measure = CAM(
         base=our_base, normalized=True, weights=shares, empty=empty, aspects=Aspects(aspects)
     )
+
     values = value_by_query(measure, collection.qrels, collection.run)
+
     for qid, judged in collection.labels.items():
         run = collection.run.get(qid, {})
-        wanted = ref.cam(run, judged, theirs, their_base, None, shares, empty, normalized=True)
-        assert values[qid] == pytest.approx(wanted, abs=1e-9), measure
-        # The best ranking attains 1, and none more.
-        rankings = [
-            (
-                ref.arithmetic(
-                    ref.scores_by_aspect(order, judged, theirs, their_base, None, shares, empty)
-                ),
-                order,
-            )
-            for order in itertools.permutations(judged)
-        ]
-        best, ranking = max(rankings)
-        top = {qid: {docno: -float(rank) for rank, docno in enumerate(ranking)}}
-        assert value_by_query(measure, collection.qrels, top)[qid] == pytest.approx(
-            float(best > 0), abs=1e-12
-        )
+        expected = ref.cam(run, judged, theirs, their_bases, None, shares, empty, normalized=True)
+        assert values[qid] == pytest.approx(expected, abs=1e-9), measure
+
+        cam_by_ranking = {}
+        for ranking in itertools.permutations(judged):
+            scores = ref.scores_by_aspect(ranking, judged, theirs, their_bases, None, shares, empty)
+            cam_by_ranking[ranking] = ref.arithmetic(scores)
+        best = max(cam_by_ranking, key=cam_by_ranking.__getitem__)
+        best_run = {qid: {docno: -float(rank) for rank, docno in enumerate(best)}}
+        value_of_best = value_by_query(measure, collection.qrels, best_run)[qid]
+        any_gain = cam_by_ranking[best] > 0
+        assert value_of_best == pytest.approx(1.0 if any_gain else 0.0, abs=1e-12)
 
 
 # -- everything against the reference
 # --------------------------------------------------------------------
 
+
+def fix_arguments(function: Any, *arguments: Any, **options: Any) -> Reference:
+    """Return a reference function of the run and the judgments of a topic; its further arguments are fixed."""
+
+    def value_of_topic(run: ref.Run, judged: ref.Judgments) -> float:
+        return function(run, judged, *arguments, **options)
+
+    return value_of_topic
+
+
+#: Bases: as ours are spelt, and the name and parameters of the reference.
 REFERENCE_BASES: list[tuple[str, str, dict[str, Any]]] = [
     ("nDCG", "nDCG", {}),
     ("nDCG@2", "nDCG", {"cutoff": 2}),
@@ -805,46 +872,47 @@ Drawn = tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]]
 @given(scaled_collections(), st.sampled_from(["zero", "drop"]), st.data())
 @examples(35)
 def test_means_against_the_reference(drawn: Drawn, empty: str, data: st.DataObject) -> None:
+    """Means over aspects, and `On` for each aspect, of several bases."""
     collection, aspects, theirs = drawn
     ours = Aspects(aspects)
     shares = data.draw(weights(collection.names))
+    means_and_references = [(CAM, ref.cam), (MM, ref.mm), (GAM, ref.gam)]
+    if len(ours) == 2:
+        means_and_references.append((WHAM, ref.wham))
+    several_bases = st.lists(st.sampled_from(REFERENCE_BASES), min_size=4, max_size=6)
+
     cases: dict[Measure, Reference] = {}
-    pairs = [
-        (CAM, ref.cam),
-        (MM, ref.mm),
-        (GAM, ref.gam),
-        *([(WHAM, ref.wham)] if len(ours) == 2 else []),
-    ]
-    for text, base, params in data.draw(
-        st.lists(st.sampled_from(REFERENCE_BASES), min_size=4, max_size=6)
-    ):
-        for measure, function in pairs:
-            cases[measure(base=text, weights=shares, empty=empty, aspects=ours)] = (
-                lambda run, judged, function=function, base=base, params=params: function(
-                    run, judged, theirs, base, params, shares, empty
-                )
-            )
+    for text, base, params in data.draw(several_bases):
+        for mean, reference in means_and_references:
+            measure = mean(base=text, weights=shares, empty=empty, aspects=ours)
+            cases[measure] = fix_arguments(reference, theirs, base, params, shares, empty)
         for name in ours:
-            cases[On(aspect=name, base=text, aspects=ours)] = (
-                lambda run, judged, name=name, base=base, params=params: ref.on(
-                    run, judged, theirs, name, base, params
-                )
-            )
-    chosen = {name: data.draw(st.sampled_from(REFERENCE_BASES)) for name in collection.names}
-    for measure, function in pairs:
-        cases[
-            measure(
-                base={name: choice[0] for name, choice in chosen.items()}, empty=empty, aspects=ours
-            )
-        ] = lambda run, judged, function=function: function(
-            run,
-            judged,
-            theirs,
-            {name: (choice[1], choice[2]) for name, choice in chosen.items()},
-            None,
-            None,
-            empty,
-        )
+            measure = On(aspect=name, base=text, aspects=ours)
+            cases[measure] = fix_arguments(ref.on, theirs, name, base, params)
+    compare(cases, collection)
+
+
+@given(scaled_collections(), st.sampled_from(["zero", "drop"]), st.data())
+@examples(35)
+def test_means_of_a_base_per_aspect_against_the_reference(
+    drawn: Drawn, empty: str, data: st.DataObject
+) -> None:
+    collection, aspects, theirs = drawn
+    ours = Aspects(aspects)
+    means_and_references = [(CAM, ref.cam), (MM, ref.mm), (GAM, ref.gam)]
+    if len(ours) == 2:
+        means_and_references.append((WHAM, ref.wham))
+    our_bases = {}
+    their_bases = {}
+    for name in collection.names:
+        text, base, params = data.draw(st.sampled_from(REFERENCE_BASES))
+        our_bases[name] = text
+        their_bases[name] = (base, params)
+
+    cases: dict[Measure, Reference] = {}
+    for mean, reference in means_and_references:
+        measure = mean(base=our_bases, empty=empty, aspects=ours)
+        cases[measure] = fix_arguments(reference, theirs, their_bases, empty=empty)
     compare(cases, collection)
 
 
@@ -860,18 +928,28 @@ def test_a_mean_of_equal_values_is_not_above_them() -> None:
 
 @pytest.mark.parametrize("mean", ["harmonic", "geometric"])
 def test_slopes_of_means_are_their_gradients(mean: str) -> None:
-    function, slope = getattr(means, mean), getattr(means, f"{mean}_slope")
-    values, weights_ = np.array([[0.2], [0.7], [0.4]]), np.array([[0.5], [0.2], [0.3]])
-    steps = np.eye(3) * 1e-6
-    differences = (function(values + steps, weights_) - function(values - steps, weights_)) / 2e-6
-    assert slope(values, weights_)[:, 0] == pytest.approx(differences, abs=1e-8)
+    """The slope of a weighted mean of three values equals its central differences."""
+    function = getattr(means, mean)
+    slope = getattr(means, f"{mean}_slope")
+    values = np.array([[0.2], [0.7], [0.4]])
+    weights_of_values = np.array([[0.5], [0.2], [0.3]])
+
+    step = 1e-6
+    steps = step * np.eye(3)  # column i changes value i only
+    above = function(values + steps, weights_of_values)
+    below = function(values - steps, weights_of_values)
+    gradient = (above - below) / (2 * step)
+    assert slope(values, weights_of_values)[:, 0] == pytest.approx(gradient, abs=1e-8)
 
 
 @given(scaled_collections(), st.data())
 @examples(60)
 def test_toma_against_the_reference(drawn: Drawn, data: st.DataObject) -> None:
+    """Three sets of parameters, each with three bases."""
     collection, aspects, theirs = drawn
     ours = Aspects(aspects)
+    three_bases = st.lists(st.sampled_from(REFERENCE_BASES), min_size=3, max_size=3)
+
     cases: dict[Measure, Reference] = {}
     for _ in range(3):
         parameters = {
@@ -882,17 +960,12 @@ def test_toma_against_the_reference(drawn: Drawn, data: st.DataObject) -> None:
             "gate": data.draw(st.sampled_from([None, *collection.names])),
             "axes": data.draw(st.sampled_from(["equal", "gains"])),
         }
-        for text, base, params in data.draw(
-            st.lists(st.sampled_from(REFERENCE_BASES), min_size=3, max_size=3)
-        ):
-            # ERR and exp-log2 exponentiate already.
-            if parameters["weighting"] == "exponential" and (base == "ERR" or "dcg" in params):
-                continue
-            cases[TOMA(base=text, aspects=ours, **parameters)] = (
-                lambda run, judged, base=base, params=params, parameters=parameters: ref.toma(
-                    run, judged, theirs, base, params, **parameters
-                )
-            )
+        for text, base, params in data.draw(three_bases):
+            base_is_exponential = base == "ERR" or "dcg" in params
+            if parameters["weighting"] == "exponential" and base_is_exponential:
+                continue  # refused
+            measure = TOMA(base=text, aspects=ours, **parameters)
+            cases[measure] = fix_arguments(ref.toma, theirs, base, params, **parameters)
     assume(cases)
     compare(cases, collection)
 
@@ -906,25 +979,19 @@ def test_gain_family_against_the_reference(
     collection, aspects, theirs = drawn
     ours = Aspects(aspects)
     shares = data.draw(weights(collection.names))
-    p, s = data.draw(st.sampled_from([0, 0.5, 0.8, 0.95])), data.draw(st.sampled_from([0.3, 1, 3]))
+    p = data.draw(st.sampled_from([0, 0.5, 0.8, 0.95]))
+    s = data.draw(st.sampled_from([0.3, 1, 3]))
+    both = {"aspects": ours, "cutoff": cutoff}
+
     cases: dict[Measure, Reference] = {
-        uRBP(p=p, aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbp(
-            run, judged, theirs, p, cutoff
-        ),
-        uRBPgr(p=p, aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbpgr(
-            run, judged, theirs, p, cutoff
-        ),
-        unDCG(s=s, aspects=ours, cutoff=cutoff): lambda run, judged: ref.undcg(
-            run, judged, theirs, s, cutoff
-        ),
-        uERR(s=s, aspects=ours, cutoff=cutoff): lambda run, judged: ref.uerr(
-            run, judged, theirs, s, cutoff
-        ),
+        uRBP(p=p, **both): fix_arguments(ref.urbp, theirs, p, cutoff),
+        uRBPgr(p=p, **both): fix_arguments(ref.urbpgr, theirs, p, cutoff),
+        unDCG(s=s, **both): fix_arguments(ref.undcg, theirs, s, cutoff),
+        uERR(s=s, **both): fix_arguments(ref.uerr, theirs, s, cutoff),
     }
     for ideal in ("joint", "separate", "judged"):
-        cases[NWCS(weights=shares, ideal=ideal, aspects=ours, cutoff=cutoff)] = (
-            lambda run, judged, ideal=ideal: ref.nwcs(run, judged, theirs, shares, ideal, cutoff)
-        )
+        measure = NWCS(weights=shares, ideal=ideal, **both)
+        cases[measure] = fix_arguments(ref.nwcs, theirs, shares, ideal, cutoff)
     compare(cases, collection)
 
 
@@ -954,40 +1021,58 @@ def test_unjudged_documents_in_the_gain_family(
 
 
 def test_every_unjudged_document_counts_where_the_lowest_grade_has_a_probability() -> None:
-    """By hand: (1 - p) Σ p^(k - 1) P, with P = .2 for the documents x, y and z that nobody judged."""
+    """uRBPgr is (1 - p) Σ p^(rank - 1) P, with P = .2 for the documents x, y and z that nobody judged."""
     scale = {"relevance": Aspect([0, 1], probabilities=[0.2, 1])}
     qrels = {"q1": {"a": {"relevance": 1}}, "q2": {"a": {"relevance": 0}, "b": {"relevance": 1}}}
     run = {"q1": {"x": 2.0, "a": 1.0}, "q2": {"x": 4.0, "b": 3.0, "y": 2.0, "z": 1.0}}
-    measure = uRBPgr(p=0.5, aspects=scale)
-    values = {metric.query_id: metric.value for metric in measure.iter_calc(qrels, run)}
-    assert values == pytest.approx(
-        {"q1": (0.2 + 1 / 2) / 2, "q2": (0.2 + 1 / 2 + 0.2 / 4 + 0.2 / 8) / 2}
-    )
-    values = {metric.query_id: metric.value for metric in (measure @ 1).iter_calc(qrels, run)}
-    assert values == pytest.approx({"q1": 0.1, "q2": 0.1})
+    p = 0.5
+    measure = uRBPgr(p=p, aspects=scale)
+
+    values = value_by_query(measure, qrels, run)
+    assert values["q1"] == pytest.approx((1 - p) * (0.2 + p * 1))  # x, a
+    of_q2 = 0.2 + p * 1 + p**2 * 0.2 + p**3 * 0.2  # x, b, y, z
+    assert values["q2"] == pytest.approx((1 - p) * of_q2)
+
+    only_x = (1 - p) * 0.2
+    assert value_by_query(measure @ 1, qrels, run) == pytest.approx({"q1": only_x, "q2": only_x})
+
+
+@given(
+    collections(junk_only=True),
+    st.sampled_from([None, 1, 3]),
+    st.sampled_from([0, 0.25, 1, 3]),
+    st.sampled_from([0, 0.25, 1, 3]),
+)
+@examples(35)
+def test_rank_errors_against_the_reference(
+    collection: Collection, cutoff: int | None, mu: float, nu: float
+) -> None:
+    assume(mu + nu > 0)
+    assume(len(collection.names) > 1 or mu != 0)  # nu weighs pairs of aspects
+    compare_rank_errors(collection, cutoff, mu, nu)
 
 
 @given(collections(junk_only=True), st.sampled_from([None, 1, 3]), st.data())
 @examples(35)
-def test_rank_errors_against_the_reference(
+def test_rank_errors_with_a_constant_per_aspect_against_the_reference(
     collection: Collection, cutoff: int | None, data: st.DataObject
 ) -> None:
-    names = collection.names
-    ours, theirs = (
-        Aspects(dict.fromkeys(names, 4)),
-        dict.fromkeys(names, ref.ref_aspect([0, 1, 2, 3, 4])),
-    )
-    constant = st.sampled_from([0, 0.25, 1, 3])
-    mu: Any = data.draw(constant | st.fixed_dictionaries(dict.fromkeys(names, constant)))
-    nu = 0.5 if isinstance(mu, dict) else data.draw(constant)
-    assume(any(mu.values()) if isinstance(mu, dict) else mu + nu > 0)
-    assume(len(names) > 1 or mu != 0)
+    mu = {name: data.draw(st.sampled_from([0, 0.25, 1, 3])) for name in collection.names}
+    assume(any(mu.values()))
+    compare_rank_errors(collection, cutoff, mu, nu=0.5)
+
+
+def compare_rank_errors(
+    collection: Collection, cutoff: int | None, mu: float | dict[str, float], nu: float
+) -> None:
+    """Compare NLRE and NGRE with the reference, on scales from 0 to 4."""
+    ours = Aspects(dict.fromkeys(collection.names, 4))
+    theirs = dict.fromkeys(collection.names, ref.ref_aspect([0, 1, 2, 3, 4]))
+    options = {"mu": mu, "nu": nu, "aspects": ours, "cutoff": cutoff}
     compare(
         {
-            measure(mu=mu, nu=nu, aspects=ours, cutoff=cutoff): (
-                lambda run, judged, function=function: function(run, judged, theirs, mu, nu, cutoff)
-            )
-            for measure, function in ((NLRE, ref.nlre), (NGRE, ref.ngre))
+            NLRE(**options): fix_arguments(ref.nlre, theirs, mu, nu, cutoff),
+            NGRE(**options): fix_arguments(ref.ngre, theirs, mu, nu, cutoff),
         },
         collection,
     )
@@ -998,37 +1083,24 @@ def test_rank_errors_against_the_reference(
 def test_junk_and_missing_labels_against_the_reference(
     collection: Collection, cutoff: int | None
 ) -> None:
+    """Labels below 0 and missing ones, with the default parameters of the measures."""
     names = collection.names
-    ours, theirs = (
-        Aspects(dict.fromkeys(names, 4)),
-        dict.fromkeys(names, ref.ref_aspect([0, 1, 2, 3, 4])),
-    )
+    ours = Aspects(dict.fromkeys(names, 4))
+    theirs = dict.fromkeys(names, ref.ref_aspect([0, 1, 2, 3, 4]))
+    both = {"aspects": ours, "cutoff": cutoff}
+
     cases: dict[Measure, Reference] = {
-        uRBPgr(aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbpgr(
-            run, judged, theirs, 0.8, cutoff
-        ),
-        uRBP(aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbp(
-            run, judged, theirs, 0.8, cutoff
-        ),
-        unDCG(aspects=ours, cutoff=cutoff): lambda run, judged: ref.undcg(
-            run, judged, theirs, 1, cutoff
-        ),
-        uERR(aspects=ours, cutoff=cutoff): lambda run, judged: ref.uerr(
-            run, judged, theirs, 1, cutoff
-        ),
-        NWCS(aspects=ours, cutoff=cutoff): lambda run, judged: ref.nwcs(
-            run, judged, theirs, None, "joint", cutoff
-        ),
+        uRBPgr(**both): fix_arguments(ref.urbpgr, theirs, p=0.8, cutoff=cutoff),
+        uRBP(**both): fix_arguments(ref.urbp, theirs, p=0.8, cutoff=cutoff),
+        unDCG(**both): fix_arguments(ref.undcg, theirs, s=1, cutoff=cutoff),
+        uERR(**both): fix_arguments(ref.uerr, theirs, s=1, cutoff=cutoff),
+        NWCS(**both): fix_arguments(ref.nwcs, theirs, weights=None, ideal="joint", cutoff=cutoff),
     }
     for text, base, params in REFERENCE_BASES:
-        cases[TOMA(base=text, aspects=ours)] = lambda run, judged, base=base, params=params: (
-            ref.toma(run, judged, theirs, base, params)
-        )
-        cases[GAM(base=text, aspects=ours, empty="drop")] = (
-            lambda run, judged, base=base, params=params: ref.gam(
-                run, judged, theirs, base, params, None, "drop"
-            )
-        )
+        toma = TOMA(base=text, aspects=ours)
+        cases[toma] = fix_arguments(ref.toma, theirs, base, params)
+        gam = GAM(base=text, aspects=ours, empty="drop")
+        cases[gam] = fix_arguments(ref.gam, theirs, base, params, weights=None, empty="drop")
     compare(cases, collection)
 
 
@@ -1036,26 +1108,19 @@ def test_junk_and_missing_labels_against_the_reference(
 @given(collections(fractional=True, junk=False, max_aspects=2))
 @examples(25)
 def test_inferred_scales_against_the_reference(collection: Collection) -> None:
-    columns = {
-        name: [label[name] for docs in collection.labels.values() for label in docs.values()]
-        for name in collection.names
-    }
-    theirs = {
-        name: ref.inferred_aspect(labels)
-        for name, labels in columns.items()
-        if set(labels) != {None}
-    }
-    assume(len(theirs) == len(columns))
-    cases: dict[Measure, Reference] = {
-        uRBP: lambda run, judged: ref.urbp(run, judged, theirs),
-    }
+    """Without declared scales, the grades of an aspect are the labels in the qrels."""
+    theirs = {}
+    for name in collection.names:
+        labels = []
+        for documents in collection.labels.values():
+            labels += [label[name] for label in documents.values()]
+        assume(set(labels) != {None})  # no label at all
+        theirs[name] = ref.inferred_aspect(labels)
+
+    cases: dict[Measure, Reference] = {uRBP: fix_arguments(ref.urbp, theirs)}
     for text, base, params in REFERENCE_BASES:
-        cases[TOMA(base=text)] = lambda run, judged, base=base, params=params: ref.toma(
-            run, judged, theirs, base, params
-        )
-        cases[CAM(base=text)] = lambda run, judged, base=base, params=params: ref.cam(
-            run, judged, theirs, base, params
-        )
+        cases[TOMA(base=text)] = fix_arguments(ref.toma, theirs, base, params)
+        cases[CAM(base=text)] = fix_arguments(ref.cam, theirs, base, params)
     compare(cases, collection)
 
 
@@ -1068,12 +1133,14 @@ def test_linear_probabilities_are_linear_in_the_label() -> None:
 @given(scales())
 @examples(35)
 def test_declared_scales_against_the_reference(scale: Any) -> None:
+    """The threshold is kept as the position of its grade."""
     ours, theirs = scale.aspect.scale, scale.reference
     assert ours.grades.tolist() == theirs.grades
     assert ours.gains.tolist() == theirs.gains
     assert ours.probabilities.tolist() == pytest.approx(theirs.probabilities)
     if len(theirs.grades) > 1:
-        assert theirs.grades[ours.threshold] == theirs.threshold
+        threshold_grade = theirs.grades[ours.threshold]
+        assert threshold_grade == theirs.threshold
 
 
 @st.composite
@@ -1118,36 +1185,42 @@ def mirrored_collections(
 @examples(25)
 @pytest.mark.filterwarnings("ignore:the qrels have no label of .* counts such an intent")
 def test_a_reversed_scale_with_mirrored_labels_changes_no_value(drawn: Any, part: int) -> None:
-    collection, mirror, upwards, turned = drawn
-    # An explicit rel is compared with the original labels.
-    some = [
-        measure
-        for measure in sample_measures(ON_NAMES[len(upwards)], part)
-        if "rel=" not in str(measure)
-    ]
-    some += [
-        TOMA(base="CRP", distance=distance, weighting="normalized")
-        for distance in ("manhattan", 1.5)
-    ]
-    before = evaluate(declare_aspects(some, Aspects(upwards)), collection.qrels, collection.run)
-    after = evaluate(declare_aspects(some, Aspects(turned)), mirror.qrels, mirror.run)
-    for measure in some:
-        first, second = (measure(aspects=Aspects(aspects)) for aspects in (upwards, turned))
+    """Labels on a scale whose lowest grade is best have the values of the same labels on one whose highest is."""
+    collection, mirrored_collection, aspects, mirrored_aspects = drawn
+    measures_of_part = sample_measures(len(aspects), part)
+    # An explicit rel is compared with the labels as they are, which differ.
+    some = [measure for measure in measures_of_part if "rel=" not in str(measure)]
+    for distance in ("manhattan", 1.5):
+        some.append(TOMA(base="CRP", distance=distance, weighting="normalized"))
+
+    measures_before = declare_aspects(some, Aspects(aspects))
+    measures_after = declare_aspects(some, Aspects(mirrored_aspects))
+    before = evaluate(measures_before, collection.qrels, collection.run)
+    after = evaluate(measures_after, mirrored_collection.qrels, mirrored_collection.run)
+
+    for measure_before, measure_after in zip(measures_before, measures_after, strict=True):
         for qid in collection.labels:
-            assert after[second, qid] == before[first, qid], (measure, qid)
+            value_before = before[measure_before, qid]
+            assert after[measure_after, qid] == value_before, (measure_before, qid)
 
 
 @pytest.mark.parametrize("axes", ["equal", "gains"])
 def test_a_scale_beside_the_same_reversed_has_the_classes_of_two_equal_ones(axes: str) -> None:
-    up, down = Aspect([0, 0.1, 0.2, 0.3]), Aspect([0, 0.1, 0.2, 0.3], greater_is_better=False)
-    assert down.scale.gains.tolist() == [0, 0.1, 0.2, 0.3]
-    assert down.scale.probabilities.tolist() == up.scale.probabilities.tolist()
-    assert (
-        DistanceOrder(
-            {"relevance": up, "understandability": down}, "manhattan", axes=axes
-        ).n_classes
-        == 7
-    )
+    """Gains of a reversed scale rise from its worst grade, so that both scales have the same steps.
+
+    Rounding of .3 - .1 and the like must not make further classes.
+    """
+    grades = [0, 0.1, 0.2, 0.3]
+    highest_is_best = Aspect(grades)
+    lowest_is_best = Aspect(grades, greater_is_better=False)
+    assert lowest_is_best.scale.gains.tolist() == [0, 0.1, 0.2, 0.3]
+    expected = highest_is_best.scale.probabilities.tolist()
+    assert lowest_is_best.scale.probabilities.tolist() == expected
+
+    aspects = {"relevance": highest_is_best, "understandability": lowest_is_best}
+    order = DistanceOrder(aspects, "manhattan", axes=axes)
+    n_sums = len({i + j for i in range(4) for j in range(4)})  # of steps on both scales: 0 to 6
+    assert order.n_classes == n_sums == 7
 
 
 @pytest.mark.parametrize("distance", [0.5, 1.5, 2.5])
@@ -1155,27 +1228,46 @@ def test_tuples_of_one_class_are_equally_close(distance: float) -> None:
     """Sums of irrational powers differ in the last digit, which bases that compare gains must not see."""
     order = DistanceOrder(dict.fromkeys(NAMES[:3], Aspect([0, 0.1, 0.2, 0.3])), distance)
     grades = np.array(list(itertools.product(range(4), repeat=3)), dtype=np.intp)
+
     closeness = order.closeness(grades)
+
     assert len(np.unique(closeness)) == order.n_classes
     assert (closeness.min(), closeness.max()) == (0, 1)
-    assert (closeness[np.lexsort(grades.T)] == closeness[np.lexsort(grades[:, [1, 2, 0]].T)]).all()
+    # The aspects are alike, so a tuple is as close as any permutation of it.
+    permuted = grades[:, [1, 2, 0]]
+    assert (order.closeness(permuted) == closeness).all()
+
+
+NDCG_OF_RANK_2 = 1 / math.log2(3)
 
 
 def test_an_aspect_is_empty_by_the_gains_its_base_maps_labels_to() -> None:
-    judged = {
+    """Credibility has labels above 0, but its base maps them to the gain 0: it is empty."""
+    qrels = {
         "q": {"a": {"relevance": 1, "credibility": 1}, "b": {"relevance": 0, "credibility": 1}}
     }
     run = {"q": {"b": 2.0, "a": 1.0}}
-    aspects = dict.fromkeys(NAMES[:2], 1)
-    worthless = {"relevance": "nDCG", "credibility": "nDCG(gains={1: 0})"}
-    assert MM(base=worthless, empty="drop", aspects=aspects).calc_aggregate(
-        judged, run
-    ) == pytest.approx(On(base="nDCG", aspects=aspects).calc_aggregate(judged, run))
-    assert MM(base=worthless, aspects=aspects).calc_aggregate(judged, run) == 0
-    lowest = {
+    aspects = {"relevance": 1, "credibility": 1}
+    base = {"relevance": "nDCG", "credibility": "nDCG(gains={1: 0})"}
+
+    dropped = MM(base=base, empty="drop", aspects=aspects).calc_aggregate(qrels, run)
+    on_relevance = On(base="nDCG", aspects=aspects).calc_aggregate(qrels, run)
+    assert dropped == pytest.approx(on_relevance)
+    assert on_relevance == pytest.approx(NDCG_OF_RANK_2)
+
+    kept = MM(base=base, aspects=aspects).calc_aggregate(qrels, run)
+    assert kept == 0
+
+
+def test_an_aspect_is_not_empty_by_the_gains_its_base_maps_labels_to() -> None:
+    """Relevance has no label above 0, but its base maps them to the gain 3: it is not dropped."""
+    qrels = {
         "q": {"a": {"relevance": 0, "credibility": 1}, "b": {"relevance": 0, "credibility": 0}}
     }
-    worthy = {"relevance": "nDCG(gains={0: 3})", "credibility": "nDCG"}
-    assert CAM(base=worthy, empty="drop", aspects=aspects).calc_aggregate(
-        lowest, run
-    ) == pytest.approx((1 + 1 / math.log2(3)) / 2)
+    run = {"q": {"b": 2.0, "a": 1.0}}
+    base = {"relevance": "nDCG(gains={0: 3})", "credibility": "nDCG"}
+    measure = CAM(base=base, empty="drop", aspects={"relevance": 1, "credibility": 1})
+    on_relevance = 1  # both documents have the same gain
+    on_credibility = NDCG_OF_RANK_2
+    value = measure.calc_aggregate(qrels, run)
+    assert value == pytest.approx((on_relevance + on_credibility) / 2)
