@@ -29,10 +29,13 @@ def plain(text: str) -> str:
 
 @pytest.mark.parametrize("measure", ALL, ids=str)
 def test_every_measure_has_a_source_that_its_citation_names(measure):
+    """The citation "Järvelin and Kekäläinen 2002" names the entry jarvelin2002."""
     assert measure.SOURCES
     assert set(measure.SOURCES) <= set(references())
     assert set(measure.SOURCES) <= set(keys(ma.cite(measure)))
-    for surname, year in re.findall(r"(\w+)(?: et al\.| and \w+)? (\d{4}[b-z]?)", measure.CITATION):
+    # Such as "Korfhage 1997", "Järvelin and Kekäläinen 2002", "Amigó et al. 2018".
+    cited = re.findall(r"(\w+)(?: et al\.| and \w+)? (\d{4}[b-z]?)", measure.CITATION)
+    for surname, year in cited:
         assert plain(surname) + year in measure.SOURCES
 
 
@@ -57,36 +60,57 @@ def test_every_measure_of_ir_measures_has_a_source(name):
     )
 
 
-def test_entries_are_complete():
+def test_sources_of_ir_measures_have_entries():
     assert set(SOURCES_OF_IR_MEASURES.values()) <= set(references())
-    for key, entry in references().items():
-        assert entry.count("{") == entry.count("}"), key
-        assert entry.isascii(), key
-        fields = dict(re.findall(r"^  (\w+) += {(.*)},?$", entry, re.MULTILINE))
-        assert len(fields) == len(entry.splitlines()) - 2, key
-        assert {"author", "title"} <= set(fields), key
-        if key != "ptmultiaspect":
-            surname = plain(fields["author"].split(",")[0]).replace(" ", "")
-            assert re.fullmatch(f"{surname}{fields['year']}[b-z]?", key)
-        for line in entry.splitlines()[1:-2]:
-            assert line.endswith("},"), (key, line)
+
+
+@pytest.mark.parametrize("key", references())
+def test_entries_are_complete(key):
+    """Each line between the first and the last is a field, such as "  author = {Sakai, Tetsuya},"."""
+    entry = references()[key]
+    assert entry.count("{") == entry.count("}")
+    assert entry.isascii()
+    _, *field_lines, _ = entry.splitlines()
+    fields = dict(re.findall(r"^  (\w+) += {(.*)},?$", entry, re.MULTILINE))
+    assert len(fields) == len(field_lines)
+    assert {"author", "title"} <= set(fields)
+    for line in field_lines[:-1]:
+        assert line.endswith("},"), line
+
+
+@pytest.mark.parametrize("key", [key for key in references() if key != "ptmultiaspect"])
+def test_keys_are_the_first_surname_and_the_year(key):
+    """Such as korfhage1997, with a letter from b on if there are several."""
+    fields = dict(re.findall(r"^  (\w+) += {(.*)},?$", references()[key], re.MULTILINE))
+    surname = plain(fields["author"].split(",")[0]).replace(" ", "")
+    assert re.fullmatch(f"{surname}{fields['year']}[b-z]?", key)
 
 
 def test_entries_agree_with_the_citation_file():
+    """Words of the title, year and surnames of a reference in CITATION.cff are in its entry."""
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    entry_by_doi = {
-        doi: entry for entry in references().values() for doi in re.findall(r"doi += {(.*)}", entry)
-    }
-    for reference in text.split("  - type: ")[1:]:
+    entry_by_doi = {}
+    for entry in references().values():
+        for doi in re.findall(r"doi += {(.*)}", entry):
+            entry_by_doi[doi] = entry
+    _, *cited = text.split("  - type: ")  # the references follow the package itself
+    for reference in cited:
         title = re.search(r'title: "(.*)"', reference)[1]
         year = re.search(r"year: (\d+)", reference)[1]
+        surnames = re.findall(r"family-names: ([^,}]*)", reference)
         doi = re.search(r"doi: (.*)", reference)
-        entry = plain(entry_by_doi[doi[1]] if doi else references()["korfhage1997"])
-        words = re.findall(r"\w+", plain(title))
-        assert set(words) <= set(re.findall(r"\w+", entry)), title
-        assert f"{{{year}}}".strip("{}") in entry
-        for surname in re.findall(r"family-names: ([^,}]*)", reference):
+        if doi is None:  # one has none
+            entry = plain(references()["korfhage1997"])
+        else:
+            entry = plain(entry_by_doi[doi[1]])
+        words_of_title = re.findall(r"\w+", plain(title))
+        assert set(words_of_title) <= set(re.findall(r"\w+", entry)), title
+        assert year in entry
+        for surname in surnames:
             assert plain(surname) in entry, surname
+
+
+def test_the_entry_of_the_package_has_its_version():
     assert f"Version {ma.__version__}" in references()["ptmultiaspect"]
 
 
@@ -114,13 +138,16 @@ def test_a_frame_cites_what_was_evaluated():
 
 
 def test_own_measures_state_their_own_entries():
-    class Mine(type(ma.DCG)):
+    """`SOURCES` of a class has BibTeX entries, and keys of those of the package."""
+    class_of_dcg = type(ma.DCG)  # ma.DCG is an instance
+
+    class Mine(class_of_dcg):
         NAME = "Mine"
         SOURCES = (" @misc{me, title = {Mine}}\n", "jarvelin2002")
 
     assert ma.cite(Mine()).startswith("@misc{me, title = {Mine}}\n\n@article{jarvelin2002,")
 
-    class Wrong(type(ma.DCG)):
+    class Wrong(class_of_dcg):
         NAME = "Wrong"
         SOURCES = ("nobody1900",)
 

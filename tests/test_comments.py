@@ -127,10 +127,14 @@ def test_comments_that_may_be_data_are_skipped_with_a_warning(case: str) -> None
 
 
 def test_several_such_lines_are_counted() -> None:
+    """A query id may begin with #, so that skipping such a judgment is told."""
+    lines_of_queries = ["#1 0 d1 1", "#1 0 d2 1", "#2 0 d2 1"]
+    comment = "# 0 d2 1"  # no query: # stands alone
+    content = "\n".join([*lines_of_queries[:2], comment, lines_of_queries[2]]) + "\n" + QRELS
     with pytest.warns(
         MultiAspectWarning, match=r"<StringIO>:1: .*skipped as a comment \(3 such lines in all\)"
     ):
-        ma.read_qrels(io.StringIO("#1 0 d1 1\n#1 0 d2 1\n# 0 d2 1\n#2 0 d2 1\n" + QRELS))
+        ma.read_qrels(io.StringIO(content))
 
 
 @pytest.mark.parametrize("read", [ma.read_qrels, ma.read_run])

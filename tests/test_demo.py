@@ -288,44 +288,68 @@ def test_demo_fits_in_a_terminal(demo_output: str) -> None:
     assert max(map(len, demo_output.splitlines())) <= 80
 
 
-def test_demo_ends_with_the_passage_that_makes_the_difference(demo_output: str) -> None:
-    """The passages printed contribute differently in the two rankings, and their sums are the values of TOMA."""
-    ending = demo_output[demo_output.index("The query with the largest gain in TOMA") :]
-    values = [float(value) for value in re.findall(r"\d\.\d{3}", ending.split(")")[0])]
-    rankings = [
-        re.findall(r"^ +(\d) +(h\d\d) +(\d/\d/\d) +(0\.\d{3})", ranking, re.MULTILINE)
-        for ranking in ending.split("picked by")[1:]
-    ]
-    assert [[rank for rank, *_ in ranking] for ranking in rankings] == [list("12345")] * 2
-    before, after = ({docno: float(part) for _, docno, _, part in ranking} for ranking in rankings)
-    assert [sum(before.values()), sum(after.values())] == pytest.approx(values, abs=0.003)
-    sentence = (
-        r"What makes the difference is (h\d\d)\s+\(([\d/]+)\), at rank (\d) instead of\s(\w+): "
-        r"it adds\s(0\.\d+)"
-    )
-    ((docno, grades, rank, earlier, added),) = re.findall(sentence, ending)
-    assert (rank, docno, grades) in [row[:3] for row in rankings[1]]
-    assert float(added) == pytest.approx(after[docno] - before.get(docno, 0.0), abs=0.001)
-    assert float(added) == pytest.approx(values[1] - values[0], abs=0.001)
-    assert docno not in before
-    assert int(earlier) > 5
+#: A row of a ranking that the demo prints, such as "   4  h19    1/2/2   0.164  Your doctor can …":
+#: rank, docno, grades, and the part of the value of TOMA.
+ROW = re.compile(r"^ +(\d) +(h\d\d) +(\d/\d/\d) +(0\.\d{3})", re.MULTILINE)
+
+#: Such as "What makes the difference is h19 (1/2/2), at rank 4 instead of 6: it adds 0.164".
+SENTENCE = re.compile(
+    r"What makes the difference is (?P<docno>h\d\d)\s+\((?P<grades>[\d/]+)\), at rank (?P<rank>\d) "
+    r"instead of\s(?P<other_rank>\w+): it adds\s(?P<added>0\.\d+)"
+)
+
+
+@pytest.fixture
+def ending(demo_output: str) -> str:
+    """Return the part with two rankings of the topic whose value of TOMA differs most."""
+    return demo_output[demo_output.index("The query with the largest gain in TOMA") :]
+
+
+def test_demo_ends_with_parts_that_sum_to_the_values_of_toma(ending: str) -> None:
+    """It begins with "The query with the largest gain in TOMA (0.760 to 0.924): …"."""
+    first_words = ending[: ending.index(")")]
+    value_before, value_after = re.findall(r"\d\.\d{3}", first_words)
+    _, before, after = ending.split("picked by")
+    for ranking, value in ((before, value_before), (after, value_after)):
+        rows = ROW.findall(ranking)
+        assert [rank for rank, _, _, _ in rows] == ["1", "2", "3", "4", "5"]
+        parts = [float(part) for _, _, _, part in rows]
+        assert sum(parts) == pytest.approx(float(value), abs=0.003)
+
+
+def test_demo_ends_with_the_passage_that_makes_the_difference(ending: str) -> None:
+    """It is among the first five of the second ranking only, and what it adds is the difference."""
+    value_before, value_after = re.findall(r"\d\.\d{3}", ending[: ending.index(")")])
+    _, before, after = ending.split("picked by")
+    sentence = SENTENCE.search(ending)
+    passage = (sentence["rank"], sentence["docno"], sentence["grades"])
+    part_by_passage = {
+        (rank, docno, grades): float(part) for rank, docno, grades, part in ROW.findall(after)
+    }
+    added = float(sentence["added"])
+    assert added == pytest.approx(part_by_passage[passage], abs=0.001)
+    assert added == pytest.approx(float(value_after) - float(value_before), abs=0.001)
+    assert sentence["docno"] not in [docno for _, docno, _, _ in ROW.findall(before)]
+    assert int(sentence["other_rank"]) > 5
 
 
 def test_what_the_demo_says_of_weakest_aspects_is_true(health: Collection) -> None:
-    scales = ma.Aspects(health.grades)
-    first, second = (2, 0, 2), (0, 3, 2)
-    judged = {
-        f"d{at}": dict(zip(scales, labels, strict=True))
-        for at, labels in enumerate([first, second])
+    """By Chebyshev distance, a passage with the grades 2/0/2 counts as little as one with 0/3/2.
+
+    The grades are those of relevance (0 to 2), understandability (0 to 3), credibility (0 to 2).
+    """
+    qrels = {
+        "q": {
+            "for clinicians": {"relevance": 2, "understandability": 0, "credibility": 2},
+            "off topic": {"relevance": 0, "understandability": 3, "credibility": 2},
+            "best": {"relevance": 2, "understandability": 3, "credibility": 2},
+        }
     }
-    judged["best"] = {name: max(grades) for name, grades in health.grades.items()}
-    run = {"q": {"d0": 2.0, "d1": 1.0}}
-    classes = (
-        ma.TOMA(distance="chebyshev", aspects=scales)
-        .explain(run, {"q": judged}, "q")
-        .ranks["class"]
-    )
-    assert classes.nunique() == 1
+    run = {"q": {"for clinicians": 2.0, "off topic": 1.0}}
+    measure = ma.TOMA(distance="chebyshev", aspects=ma.Aspects(health.grades))
+    class_by_rank = measure.explain(run, qrels, "q").ranks["class"].tolist()
+    assert len(class_by_rank) == 2
+    assert class_by_rank[0] == class_by_rank[1]
 
 
 @pytest.mark.slow
