@@ -57,26 +57,38 @@ def test_a_label_of_relevance_far_above_the_others_warns() -> None:
 
 
 def test_a_rel_above_the_top_grade_of_an_aspect_warns() -> None:
-    """The aspect was constantly 0: CAM could not exceed 1/2, and MM was always 0."""
-    measure = CAM(base="AP(rel=3)", aspects=SCALES)
+    """No document is positive on trust, whose grades end at 2, so CAM cannot exceed 1/2."""
+    measure = CAM(base="AP(rel=3)", aspects=SCALES)  # relevance 0 to 3, trust 0 to 2
+
     value, (message,) = value_and_warnings(measure, BOTH)
-    assert value == pytest.approx(value_and_warnings(On(base="AP(rel=3)"), BOTH)[0] / 2)
+
+    of_relevance, _ = value_and_warnings(On(base="AP(rel=3)"), BOTH)
+    assert value == pytest.approx((of_relevance + 0) / 2)
     assert "rel=3 is above 2, the top grade of trust" in message
     assert "base={'trust': 'AP(rel=2)', …}" in message
-    assert value_and_warnings(measure(normalized=False), BOTH)[1] == [message]
-    per_aspect = {"relevance": "AP(rel=3)", "trust": "AP(rel=2)"}
-    assert value_and_warnings(CAM(base=per_aspect, aspects=SCALES), BOTH)[1] == []
-    assert (
-        value_and_warnings(
-            CAM(base="AP(rel=3)", weights={"relevance": 1, "trust": 0}, aspects=SCALES), BOTH
-        )[1]
-        == []
-    )
-    fractional = {**SCALES, "trust": [0, 1, 2.5]}
-    value, (message,) = value_and_warnings(
-        MM(base="P(rel=3)@5", aspects=fractional), BOTH.assign(trust=[0, 1, 2.5, 1] * 3)
-    )
-    assert value == 0
+    _, messages = value_and_warnings(measure(normalized=False), BOTH)
+    assert messages == [message]
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        CAM(base={"relevance": "AP(rel=3)", "trust": "AP(rel=2)"}, aspects=SCALES),
+        CAM(base="AP(rel=3)", weights={"relevance": 1, "trust": 0}, aspects=SCALES),
+    ],
+    ids=["a base per aspect", "no weight"],
+)
+def test_a_rel_that_fits_each_aspect_with_a_weight_does_not_warn(measure: Any) -> None:
+    # The top grades are 3 for relevance and 2 for trust.
+    _, messages = value_and_warnings(measure, BOTH)
+    assert messages == []
+
+
+def test_a_rel_above_a_fractional_top_grade_warns() -> None:
+    qrels = BOTH.assign(trust=[0, 1, 2.5, 1] * 3)
+    measure = MM(base="P(rel=3)@5", aspects={"relevance": 3, "trust": [0, 1, 2.5]})
+    value, (message,) = value_and_warnings(measure, qrels)
+    assert value == 0  # the harmonic mean, as P of trust is 0
     assert "rel=3 is above 2.5" in message
 
 
@@ -88,10 +100,11 @@ def test_a_rel_above_the_highest_label_of_an_inferred_scale_warns() -> None:
 
 
 def test_a_rel_beyond_a_turned_scale_warns() -> None:
+    """If lower grades are better, 1 is the top grade of 1 to 3, and no grade is as good as 0."""
     turned = Aspects({"relevance": 3, "trust": Aspect([1, 2, 3], greater_is_better=False)})
     qrels = one_topic(label=LABELS, trust=[1, 2, 3, 3] * 3)
     base = {"relevance": "AP(rel=1)", "trust": "SetP(rel=0)"}
-    (message,) = value_and_warnings(CAM(base=base, aspects=turned), qrels)[1]
+    _, (message,) = value_and_warnings(CAM(base=base, aspects=turned), qrels)
     assert "rel=0 is below 1, the top grade of trust" in message
 
 
@@ -134,11 +147,20 @@ def test_an_aspect_with_codes_of_unjudged_documents_only_warns() -> None:
     assert "all labels of trust are missing" in message
 
 
-def test_queries_without_a_label_of_an_aspect_are_ordinary() -> None:
-    two = pd.concat([BOTH, BOTH.assign(qid="q2", trust=np.nan)])
-    run = two[["qid", "docno"]].assign(score=1.0)
-    CAM(aspects=SCALES).calc_aggregate(two, run)
-    CAM(aspects=SCALES).calc_aggregate(BOTH.assign(trust=np.nan)[:5], run)
+@no_warnings()
+def test_a_query_without_a_label_of_an_aspect_is_ordinary() -> None:
+    labelled = BOTH  # q1, with labels of relevance and trust
+    without_trust = BOTH.assign(qid="q2", trust=np.nan)
+    qrels = pd.concat([labelled, without_trust])
+    run = qrels[["qid", "docno"]].assign(score=1.0)
+    CAM(aspects=SCALES).calc_aggregate(qrels, run)
+
+
+@no_warnings()
+def test_few_documents_without_a_label_of_an_aspect_are_ordinary() -> None:
+    """Fewer than ten documents may be a part of the qrels, such as a batch."""
+    five_documents = BOTH.assign(trust=np.nan).head(5)
+    CAM(aspects=SCALES).calc_aggregate(five_documents, RUN)
 
 
 @pytest.mark.parametrize("measure", [CAM, MM, TOMA, ma.uRBP, ma.NLRE, ma.NWCS, ma.unDCG], ids=str)
@@ -210,24 +232,40 @@ def test_averaging_one_base_without_a_maximum_is_ordinary(base: Any) -> None:
     )
 
 
-def test_gains_of_a_base_come_before_declared_gains_and_those_before_labels() -> None:
-    """Declared gains were ignored: labels that `gains` does not list counted as themselves."""
-    scale = {"relevance": Aspect(3, gains=[0, 1, 3, 7])}
-    value = value_and_warnings(On(base="nDCG(gains={3: 10})", aspects=scale), BOTH)[0]
-    spelled = {"relevance": Aspect(3, gains=[0, 1, 3, 10])}
-    assert value == pytest.approx(value_and_warnings(On(aspects=spelled), BOTH)[0], abs=1e-15)
-    assert value != value_and_warnings(On(base="nDCG(gains={3: 10})"), BOTH)[0]
-    plain = value_and_warnings(On(base="nDCG(gains={3: 10})", aspects={"relevance": 3}), BOTH)[0]
-    run = {"q1": {f"d{number:03}": -float(number) for number in range(len(BOTH))}}
-    theirs = BOTH[["qid", "docno", "label"]].set_axis(["query_id", "doc_id", "relevance"], axis=1)
-    assert plain == pytest.approx(nDCG(gains={3: 10}).calc_aggregate(theirs, run))
-    turned = {"relevance": Aspect([0, 1, 2, 3], gains=[7, 3, 1, 0], greater_is_better=False)}
-    assert (
-        value_and_warnings(
-            On(base="nDCG(gains={0: 10})", aspects=turned), BOTH.assign(label=3 - BOTH["label"])
-        )[0]
-        == value
-    )
+GAIN_OF_3 = "nDCG(gains={3: 10})"  # a base that says only that grade 3 has the gain 10
+
+
+def ndcg_by_scale(base: str, scale: Any, qrels: pd.DataFrame = BOTH) -> float:
+    """nDCG of relevance with a declared scale, on a topic with the labels 0 to 3."""
+    value, _ = value_and_warnings(On(base=base, aspects={"relevance": scale}), qrels)
+    return value
+
+
+def test_gains_of_a_base_come_before_declared_gains() -> None:
+    value = ndcg_by_scale(GAIN_OF_3, Aspect(3, gains=[0, 1, 3, 7]))
+    expected = ndcg_by_scale("nDCG", Aspect(3, gains=[0, 1, 3, 10]))
+    assert value == pytest.approx(expected, abs=1e-15)
+
+
+def test_declared_gains_come_before_labels() -> None:
+    """A grade that the base does not list has the declared gain; here 2 has the gain 3."""
+    with_declared_gains = ndcg_by_scale(GAIN_OF_3, Aspect(3, gains=[0, 1, 3, 7]))
+    without, _ = value_and_warnings(On(base=GAIN_OF_3), BOTH)
+    assert with_declared_gains != without
+
+
+def test_without_declared_gains_labels_are_gains_as_in_ir_measures() -> None:
+    value = ndcg_by_scale(GAIN_OF_3, 3)
+    qrels = BOTH[["qid", "docno", "label"]].set_axis(["query_id", "doc_id", "relevance"], axis=1)
+    run = {"q1": {docno: -float(rank) for rank, docno in enumerate(BOTH["docno"])}}
+    assert value == pytest.approx(nDCG(gains={3: 10}).calc_aggregate(qrels, run))
+
+
+def test_gains_of_a_base_are_by_grade_where_lower_grades_are_better() -> None:
+    value = ndcg_by_scale(GAIN_OF_3, Aspect([0, 1, 2, 3], gains=[0, 1, 3, 7]))
+    turned_scale = Aspect([0, 1, 2, 3], gains=[7, 3, 1, 0], greater_is_better=False)
+    turned_labels = BOTH.assign(label=3 - BOTH["label"])
+    assert ndcg_by_scale("nDCG(gains={0: 10})", turned_scale, turned_labels) == value
 
 
 # --- names --------------------------------------------------------------------------------------
@@ -325,12 +363,13 @@ def test_ordinary_columns_of_text_do_not_warn(column: str, texts: list[Any]) -> 
 
 @no_warnings()
 def test_text_about_queries_does_not_warn() -> None:
-    both = [
-        one_topic(label=LABELS, trust=TRUST).assign(qid=qid, topic=qid, stance=qid)
-        for qid in ("q1", "q2")
-    ]
-    qrels = pd.concat(both)
-    assert CAM.calc_aggregate(qrels, qrels[["qid", "docno"]].assign(score=range(24))) > 0
+    """A column of texts, here the topic and its stance, is no aspect if it is constant on each query."""
+    topic = one_topic(label=LABELS, trust=TRUST)
+    first = topic.assign(qid="q1", topic="flu", stance="for")
+    second = topic.assign(qid="q2", topic="measles", stance="against")
+    qrels = pd.concat([first, second])
+    run = qrels[["qid", "docno"]].assign(score=range(len(qrels)))
+    assert CAM.calc_aggregate(qrels, run) > 0
 
 
 RUN = BOTH[["qid", "docno"]].assign(score=1.0)

@@ -298,40 +298,67 @@ def _ir_datasets_classes() -> dict[str, type]:
 @pytest.mark.parametrize("origin", ["real", "own"])
 @pytest.mark.parametrize("shape", ["list", "generator", "frame"])
 @pytest.mark.parametrize(
-    "name",
-    ["EhealthQrel", "MisinfoQrel", "ToucheQualityQrel", "ToucheQualityComparativeStanceQrel"],
+    ("name", "fields", "aspects"),
+    [
+        (
+            "EhealthQrel",
+            ["relevance", "trustworthiness", "understandability"],
+            ["relevance", "trustworthiness", "understandability"],
+        ),
+        # ir_datasets misspells the last field.
+        (
+            "MisinfoQrel",
+            ["relevance", "effectiveness", "redibility"],
+            ["relevance", "effectiveness", "credibility"],
+        ),
+        ("ToucheQualityQrel", ["relevance", "quality"], ["relevance", "quality"]),
+        ("ToucheQualityComparativeStanceQrel", ["relevance", "quality"], ["relevance", "quality"]),
+    ],
+    ids=["Ehealth", "Misinfo", "ToucheQuality", "ToucheQualityComparativeStance"],
 )
-def test_qrels_of_ir_datasets(name: str, shape: str, origin: str) -> None:
+def test_qrels_of_ir_datasets(
+    name: str, fields: list[str], aspects: list[str], shape: str, origin: str
+) -> None:
+    """Rows of the classes of ir_datasets are qrels, of which the fields with labels are aspects."""
     if origin == "real":
         pytest.importorskip("ir_datasets")
     classes = _ir_datasets_classes() if origin == "real" else _own_classes()
     qrel_class: Any = classes[name]
     stances = list(classes["Stance"])  # type: ignore[call-overload]
-    aspects = [
-        field
-        for field in qrel_class._fields
-        if field not in ("query_id", "doc_id", "stance", "iteration")
-    ]
     rows = []
     for index, (qid, docno, relevance, readability) in enumerate(ROWS):
-        values = {"query_id": qid, "doc_id": docno, "iteration": "0", "stance": stances[index % 2]}
-        values |= {
-            aspect: (relevance, readability, index % 4)[at] for at, aspect in enumerate(aspects)
+        labels = dict(zip(fields, (relevance, readability, index % 4), strict=False))
+        values = {
+            "query_id": qid,
+            "doc_id": docno,
+            "iteration": "0",
+            "stance": stances[index % 2],
+            **labels,
         }
         rows.append(qrel_class(**{field: values[field] for field in qrel_class._fields}))
-    expected_frame = pd.DataFrame(rows)[["query_id", "doc_id", *aspects]]
-    misspelt = "redibility" in aspects
-    if misspelt:
-        aspects[-1] = "credibility"
-        expected_frame = expected_frame.rename(columns={"redibility": "credibility"})
-    measures = [NLRE @ 10, CAM, TOMA(aspects=dict(zip(aspects, (2, 3, 3), strict=False))) @ 10]
-    qrels = {"list": rows, "generator": (row for row in rows), "frame": pd.DataFrame(rows)}[shape]
+    qrels: Any = rows
+    if shape == "generator":
+        qrels = (row for row in rows)
+    elif shape == "frame":
+        qrels = pd.DataFrame(rows)
+
+    def warns_if_misspelt() -> Any:
+        """A context that expects a warning of the misspelt field, if there is one."""
+        if fields == aspects:
+            return nullcontext()
+        message = "redibility .* is read as credibility"
+        return pytest.warns(ma.MultiAspectWarning, match=message)
+
     assert ma.Judgments(rows).label_names == tuple(aspects)
-    warned = pytest.warns(ma.MultiAspectWarning, match="redibility .* is read as credibility")
-    with warned if misspelt else nullcontext():
-        result = per_query(measures, qrels)
-    assert result == per_query(measures, expected_frame)
-    with warned if misspelt else nullcontext():
+    scales = dict(zip(aspects, (2, 3, 3), strict=False))
+    measures = [NLRE @ 10, CAM, TOMA(aspects=scales) @ 10]
+    with warns_if_misspelt():
+        values_of_rows = per_query(measures, qrels)
+    expected_frame = pd.DataFrame(rows)[["query_id", "doc_id", *fields]]
+    expected_frame.columns = ["query_id", "doc_id", *aspects]
+    assert values_of_rows == per_query(measures, expected_frame)
+    # Measures of ir-measures, which take the relevance, beside those of this package.
+    with warns_if_misspelt():
         mixed = per_query([CAM, nDCG @ 10], rows)
     assert mixed["q1", "nDCG@10"] == per_query([nDCG @ 10])["q1", "nDCG@10"]
 
@@ -489,30 +516,35 @@ FOREIGN = """
         provider.register()
         pyterrier.install()
     import pt_multiaspect as ma
-    ours = [str(w.message) for w in caught if issubclass(w.category, ma.MultiAspectWarning)]
     qrels = {{"q": {{"d1": {{"relevance": 1, "credibility": 0}}, "d2": {{"relevance": 1, "credibility": 1}}}}}}
     run = {{"q": {{"d1": 2.0, "d2": 1.0}}}}
+    own = ma.{name}(base="AP", aspects={{"relevance": 1, "credibility": 1}})
     registry = ir_measures.measures.registry
-    print(json.dumps([
-        registry["{name}"] is foreign,
-        type(ir_measures.parse_measure("{name}")) is Foreign,
-        all(registry[m.NAME] is m for m in ma.measures.ALL if m.NAME != "{name}"),
-        ours,
-        ma.{name}(base="AP", aspects={{"relevance": 1, "credibility": 1}}).calc_aggregate(qrels, run),
-    ]))
+    print(json.dumps({{
+        "registered is foreign": registry["{name}"] is foreign,
+        "parsed is foreign": type(ir_measures.parse_measure("{name}")) is Foreign,
+        "others are ours": all(registry[m.NAME] is m for m in ma.measures.ALL if m.NAME != "{name}"),
+        "messages": [str(w.message) for w in caught if issubclass(w.category, ma.MultiAspectWarning)],
+        "own value": own.calc_aggregate(qrels, run),
+    }}))
 """
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("imports", ["import pt_multiaspect", "import pyterrier"])
 def test_a_name_that_another_package_has_stays_its_own(imports: str) -> None:
+    """If another package has registered a measure CAM, ours is available from Python only."""
+    # FOREIGN is a script that registers a measure, imports this package, and prints what it finds.
     result = run_python(FOREIGN.format(name="CAM", imports=imports))
-    assert result[:3] == [True, True, True]
-    (message,) = result[3]
+    assert result["registered is foreign"]
+    assert result["parsed is foreign"]
+    assert result["others are ours"]
+    (message,) = result["messages"]
     assert "CAM" in message
     assert "another package" in message
     assert "pt_multiaspect.CAM" in message
-    assert result[4] == 0.75
+    # AP of relevance is 1; the only credible document is at rank 2.
+    assert result["own value"] == (1 + 0.5) / 2
 
 
 def test_a_foreign_measure_of_our_name_is_not_ours() -> None:
@@ -618,19 +650,22 @@ def test_labels_read_as_text_are_labels_all_the_same(kind: Any) -> None:
 
 @pytest.mark.slow
 def test_warnings_of_many_runs_are_given_once_and_here() -> None:
+    """A warning about the qrels is given once per call, not once per run, for the line of the call."""
     frame = pd.DataFrame({"qid": "q", "docno": ["a", "b"], "label": [1, 0], "credibility": [0, 2]})
     runs = {str(i): {"q": {"a": 1.0}} for i in range(4)}
-    for call in (1, 2):
+
+    def warnings_of_call() -> list[warnings.WarningMessage]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             warnings.filterwarnings("ignore", message="TOMA has no gate")
             ma.evaluate(runs, frame, ma.TOMA(distance=3), progress=False)
-        ours = [
-            warning for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)
-        ]
-        assert len(ours) <= 1
-        assert all(warning.filename == __file__ for warning in ours)
-        if call == 1:
-            assert "as in TOMA(distance=3,aspects={'relevance': 1, 'credibility': 2})" in str(
-                ours[0].message
-            )
+        return [item for item in caught if issubclass(item.category, ma.MultiAspectWarning)]
+
+    (warning,) = warnings_of_call()
+    assert warning.filename == __file__
+    assert "as in TOMA(distance=3,aspects={'relevance': 1, 'credibility': 2})" in str(
+        warning.message
+    )
+    again = warnings_of_call()
+    assert len(again) <= 1
+    assert all(warning.filename == __file__ for warning in again)

@@ -137,42 +137,42 @@ def lightgbm() -> Any:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("door", DOORS)
 def test_documents_on_both_sides_in_another_order(door: str, form: str) -> None:
-    """Kind: documents are named on both sides, in whatever form.
+    """If features and labels both name the documents, in whatever form, their rows must be in one order.
 
-    A regression learnt the slope -2.5 instead of 2.5, as rows were matched by position.
+    Models would learn from the labels of other documents otherwise.
     """
     if door == "search" and form == "a table of PyArrow":
         pytest.skip("scikit-learn divides no tables of PyArrow into folds")
-    shuffled = FORMS[form](FEATURES.iloc[WITHIN])
+    call, features_in_form = DOORS[door], FORMS[form]
+    reversed_in_each_query = FEATURES.iloc[WITHIN]
     with pytest.raises(MultiAspectError, match=r"rows are matched by position"):
-        DOORS[door](shuffled, LABELS)
+        call(features_in_form(reversed_in_each_query), LABELS)
     with no_warnings():
-        DOORS[door](FORMS[form](FEATURES), LABELS)
+        call(features_in_form(FEATURES), LABELS)
 
 
-@pytest.mark.parametrize("names", ["qid docno", "query_id doc_id"])
-def test_queries_in_another_order_whose_documents_have_equal_names(names: str) -> None:
-    """Kind: documents are numbered within queries, so that only the pair tells rows apart."""
-    docnos = np.tile([f"d{number}" for number in range(DEPTH)], N_QUERIES)
-    labels, features = LABELS.assign(docno=docnos), FEATURES.assign(docno=docnos)
-    shuffled = by_index(
-        features[::-1].groupby("docno", sort=True).head(N), *names.split()
-    ).sort_index(level=[0, 1], ascending=[False, True])
-    with pytest.raises(
-        MultiAspectError, match="expected y and X to have the same qid in each row, got q0 and q5"
-    ):
-        fit(shuffled, labels)
-    assert fit(by_index(features, *names.split()), labels).n_features_in_ == 2
+@pytest.mark.parametrize("names", [["qid", "docno"], ["query_id", "doc_id"]], ids=str)
+def test_queries_in_another_order_whose_documents_have_equal_names(names: list[str]) -> None:
+    """If documents are numbered within queries, the order of the queries decides."""
+    docnos = [f"d{number}" for number in range(DEPTH)] * N_QUERIES
+    labels = LABELS.assign(docno=docnos)  # of the queries q0 to q5
+    features = FEATURES.assign(docno=docnos)
+    last_query_first = features.sort_values(["qid", "docno"], ascending=[False, True])
+    message = "expected y and X to have the same qid in each row, got q0 and q5"
+    with pytest.raises(MultiAspectError, match=message):
+        fit(by_index(last_query_first, *names), labels)
+    assert fit(by_index(features, *names), labels).n_features_in_ == 2
 
 
-@pytest.mark.parametrize("kind", ["int", "float", "text"])
-def test_documents_that_are_numbers(kind: str) -> None:
-    """Kind: names of one side are numbers, and those of the other texts."""
-    numbers = np.arange(100, 100 + N)
-    labels = LABELS.assign(docno=numbers.astype({"int": int, "float": float, "text": str}[kind]))
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_documents_that_are_numbers(kind: type) -> None:
+    """Labels may name documents by 100, 100.0 or "100" where features name them by 100."""
+    numbers = np.arange(100, 100 + N)  # 100 to 107 of the first query
+    labels = LABELS.assign(docno=numbers.astype(kind))
     features = FEATURES.assign(docno=numbers).set_index(COLUMNS)
+    reversed_in_each_query = features.iloc[WITHIN]
     with pytest.raises(MultiAspectError, match="the same docno in each row, got 100 and 107"):
-        fit(features.iloc[WITHIN], labels)
+        fit(reversed_in_each_query, labels)
     assert fit(features, labels).n_features_in_ == 2
 
 
@@ -186,23 +186,29 @@ def test_documents_in_a_column_of_the_features() -> None:
             assert ranker.fit(features, LABELS).n_features_in_ == 3
 
 
-@pytest.mark.parametrize("name", ["DOCNO", "Doc ID", "passage"])
-def test_documents_that_neither_side_names_so(name: str) -> None:
-    """Kind: a column in another spelling or of another name, and an index without a name or of tuples."""
-    ranker = ma.AspectRanker(Plain(), MEASURE)
-    features = FEATURES.rename(columns={"docno": name}).drop(columns="qid")
+@pytest.mark.parametrize("column", ["DOCNO", "Doc ID", "passage"])
+@pytest.mark.parametrize("index", ["documents", "pairs"])
+def test_documents_that_neither_side_names_so(index: str, column: str) -> None:
+    """Documents are recognised by their names, in a column of any name and an index without a name."""
+    features = FEATURES.rename(columns={"docno": column}).drop(columns="qid")
     labels = LABELS.set_index("docno").rename_axis(None)
-    pairs = pd.Index(list(zip(LABELS["qid"], LABELS["docno"], strict=True)), tupleize_cols=False)
-    for named in (labels, labels.set_axis(pairs)):
-        with no_warnings():
-            assert ranker.fit(features, named).n_features_in_ == 3
-        with pytest.raises(MultiAspectError, match=r"the same .* in each row, got d"):
-            ranker.fit(features.iloc[WITHIN].reset_index(drop=True), named)
+    if index == "pairs":
+        pairs = list(zip(LABELS["qid"], LABELS["docno"], strict=True))
+        labels.index = pd.Index(pairs, tupleize_cols=False)
+    ranker = ma.AspectRanker(Plain(), MEASURE)
+    with no_warnings():
+        assert ranker.fit(features, labels).n_features_in_ == 3
+    reversed_in_each_query = features.iloc[WITHIN].reset_index(drop=True)
+    with pytest.raises(MultiAspectError, match=r"the same .* in each row, got d"):
+        ranker.fit(reversed_in_each_query, labels)
 
 
 def test_texts_that_occur_in_several_rows_name_no_documents() -> None:
-    features = FEATURES.assign(site=np.arange(N) % 3).astype({"site": str}).drop(columns=COLUMNS)
-    labels = LABELS.set_index(pd.Index(list("0120" * (N // 4)), name="group"))
+    """Categories of both sides may differ, such as the site and a group of the documents."""
+    sites = ["0", "1", "2"] * (N // 3)
+    groups = ["0", "1", "2", "0"] * (N // 4)
+    features = FEATURES.assign(site=sites).drop(columns=COLUMNS)
+    labels = LABELS.set_index(pd.Index(groups, name="group"))
     with no_warnings():
         assert ma.AspectRanker(Plain(), MEASURE).fit(features, labels).n_features_in_ == 3
 
@@ -224,26 +230,28 @@ def test_scores_of_ranking_score_in_another_order() -> None:
             ma.ranking_score(LABELS, predictions, measure="nDCG@5")
 
 
-@pytest.mark.parametrize("door", ["fit", "offset", "ranking_score"])
-def test_weights_in_another_order(door: str) -> None:
-    """Kind: values of rows name the documents."""
+def fit_with_weights(weights: pd.Series) -> None:
+    fit(FEATURES[["first"]].to_numpy(), LABELS, sample_weight=weights)
+
+
+def fit_with_offsets(offsets: pd.Series) -> None:
+    ranker = ma.AspectRanker(lightgbm(), MEASURE)
+    ranker.fit(FEATURES[["first"]].to_numpy(), LABELS, init_score=offsets)
+
+
+def score_with_weights(weights: pd.Series) -> None:
+    ma.ranking_score(LABELS, np.arange(N), measure=MEASURE, sample_weight=weights)
+
+
+@pytest.mark.parametrize("call", [fit_with_weights, fit_with_offsets, score_with_weights])
+def test_weights_in_another_order(call: Callable[[pd.Series], None]) -> None:
+    """Values of rows that name their documents are matched with those that LABELS names."""
     weights = pd.Series(1.0, index=by_index(LABELS).index)
-    calls: dict[str, Callable[[Any], Any]] = {
-        "fit": lambda values: fit(FEATURES[["first"]].to_numpy(), LABELS, sample_weight=values),
-        "offset": lambda values: (
-            pytest.importorskip("lightgbm")
-            and ma.AspectRanker(lightgbm(), MEASURE).fit(
-                FEATURES[["first"]].to_numpy(), LABELS, init_score=values
-            )
-        ),
-        "ranking_score": lambda values: ma.ranking_score(
-            LABELS, np.arange(N), measure=MEASURE, sample_weight=values
-        ),
-    }
     with no_warnings():
-        calls[door](weights)
+        call(weights)
+    reversed_in_each_query = weights.iloc[WITHIN]
     with pytest.raises(MultiAspectError, match="to have the same docno in each row"):
-        calls[door](weights.iloc[WITHIN])
+        call(reversed_in_each_query)
 
 
 @pytest.mark.parametrize(
@@ -280,71 +288,123 @@ def test_predictions_in_another_order() -> None:
 
 
 @no_warnings()
-def test_rows_in_the_same_order_are_matched() -> None:
-    """What must stay silent: sides without names, other names of all documents, and features with texts."""
+@pytest.mark.parametrize(
+    "form",
+    [
+        "array",
+        "other documents",
+        "numbers of rows",
+        "queries",
+        "numbers of queries",
+        "same documents",
+    ],
+)
+def test_features_without_the_names_of_y_are_matched_by_position(form: str) -> None:
+    """Only if both sides name some of the same documents are names compared."""
     features = FEATURES[["first", "second"]]
-    coefficients = fit(features, LABELS).estimator_.coef_
-    hashed = FEATURES.assign(docno=[f"x{number}" for number in range(N)])
-    forms = {
-        "no names": features.to_numpy(),
-        "other names": by_index(hashed),
-        "numbers of rows": features.set_axis(range(500, 500 + N)),
-        "queries": features.set_axis(pd.Index(LABELS["qid"])),
-        "queries numbered": features.set_axis(pd.Index(pd.factorize(LABELS["qid"])[0], name="qid")),
-        "frames sorted alike": by_index(FEATURES),
-    }
-    for form in forms.values():
-        assert (fit(form, LABELS).estimator_.coef_ == coefficients).all()
-    numbered = LABELS.assign(docno=RNG.permutation(N))  # not the numbers of rows
-    assert (fit(features, numbered).estimator_.coef_ == coefficients).all()
-    texts = features.assign(
-        url=[f"u{number}" for number in RNG.permutation(N)], docid=RNG.permutation(N)
-    )
-    assert ma.AspectRanker(Plain(), MEASURE).fit(texts, LABELS).n_features_in_ == 4
-    both = LABELS.set_index(COLUMNS, drop=False)
-    assert (fit(by_index(FEATURES), both).estimator_.coef_ == coefficients).all()
+    if form == "array":
+        X = features.to_numpy()
+    elif form == "other documents":  # names that no row of y has
+        X = by_index(FEATURES.assign(docno=[f"x{number}" for number in range(N)]))
+    elif form == "numbers of rows":
+        X = features.set_axis(range(500, 500 + N))
+    elif form == "queries":
+        X = features.set_axis(pd.Index(LABELS["qid"]))
+    elif form == "numbers of queries":
+        X = features.set_axis(pd.Index(pd.factorize(LABELS["qid"])[0], name="qid"))
+    else:
+        X = by_index(FEATURES)
+    expected = fit(features, LABELS).estimator_.coef_
+    assert (fit(X, LABELS).estimator_.coef_ == expected).all()
+
+
+@no_warnings()
+def test_labels_with_other_names_than_the_features_are_matched_by_position() -> None:
+    features = FEATURES[["first", "second"]]
+    expected = fit(features, LABELS).estimator_.coef_
+    # Documents that are numbers, but not those of the rows.
+    numbered = LABELS.assign(docno=RNG.permutation(N))
+    assert (fit(features, numbered).estimator_.coef_ == expected).all()
+    # Names in columns and in the index.
+    named_twice = LABELS.set_index(COLUMNS, drop=False)
+    assert (fit(by_index(FEATURES), named_twice).estimator_.coef_ == expected).all()
+
+
+@no_warnings()
+def test_texts_and_numbers_of_features_that_y_does_not_have_name_no_documents() -> None:
+    urls = [f"u{number}" for number in RNG.permutation(N)]
+    features = FEATURES[["first", "second"]].assign(url=urls, docid=RNG.permutation(N))
+    assert ma.AspectRanker(Plain(), MEASURE).fit(features, LABELS).n_features_in_ == 4
+
+
+#: Scores of two models on ten splits, or two repeats of five folds: the first is higher by 0.05.
+BASELINE = np.linspace(0.2, 0.8, 10)
+BETTER = BASELINE + 0.05 + np.resize([0.001, -0.001], 10)
+SPLITS = [f"split{number}" for number in range(10)]
+REPEATS_AND_FOLDS = pd.MultiIndex.from_product([[0, 1], range(5)], names=["repeat", "fold"])
 
 
 def test_scores_of_splits_in_another_order() -> None:
-    """Kind: Series name what is paired. The p-value was .894 instead of .0007."""
-    splits = [f"split{number}" for number in range(10)]
-    baseline = pd.Series(np.linspace(0.2, 0.8, 10), index=splits)
-    scores = baseline + 0.05 + np.resize([0.001, -0.001], 10)
-    expected = ma.paired_interval(scores, baseline, n_folds=5)
-    assert expected["p_value"] < 0.001
+    """Scores are paired by split. In another order, their difference would look random."""
+    baseline = pd.Series(BASELINE, index=SPLITS)
+    scores = pd.Series(BETTER, index=SPLITS)
+    assert ma.paired_interval(scores, baseline, n_folds=5)["p_value"] < 0.001
     for shuffled in (scores[::-1], scores.sample(frac=1, random_state=1)):
         with pytest.raises(MultiAspectError, match="the scores of both in the same way"):
             ma.paired_interval(shuffled, baseline, n_folds=5)
-    folds = pd.MultiIndex.from_product([[0, 1], range(5)], names=["repeat", "fold"])
-    by_fold = [values.set_axis(folds) for values in (scores, baseline)]
+
+
+def test_scores_of_repeats_and_folds_in_another_order() -> None:
+    baseline = pd.Series(BASELINE, index=REPEATS_AND_FOLDS)
+    scores = pd.Series(BETTER, index=REPEATS_AND_FOLDS)
+    reversed_scores = scores.swaplevel()[::-1]
     with pytest.raises(MultiAspectError, match="matched by position"):
-        ma.paired_interval(by_fold[0].swaplevel()[::-1], by_fold[1], n_folds=5)
+        ma.paired_interval(reversed_scores, baseline, n_folds=5)
+    by_fold = scores.sort_index(level="fold")
     with pytest.raises(MultiAspectError, match="matched by position"):
-        ma.paired_interval(by_fold[0].sort_index(level="fold"), by_fold[1], n_folds=5)
-    for level in ("split", None):  # the first or the last split failed
-        one, other = (values.rename_axis(level) for values in (scores[1:9], baseline[:8]))
-        with pytest.raises(
-            MultiAspectError, match="expected scores and baseline to have the same split"
-        ):
-            ma.paired_interval(one, other, n_folds=4)
-    with no_warnings():
-        for other in (
-            scores.to_numpy(),
-            list(scores),
-            scores.set_axis(range(10, 20)),
-            scores.reset_index(drop=True),
-        ):
-            assert ma.paired_interval(other, baseline, n_folds=5).equals(expected)
-        assert ma.paired_interval(by_fold[0], by_fold[1], n_folds=5).equals(expected)
-        assert ma.paired_interval(by_fold[0].swaplevel(), by_fold[1], n_folds=5).equals(expected)
-        models = [
-            pd.MultiIndex.from_product([[model], splits], names=["model", "split"])
-            for model in "ab"
-        ]
-        named = [
-            values.set_axis(index) for values, index in zip((scores, baseline), models, strict=True)
-        ]
-        assert ma.paired_interval(*named, n_folds=5).equals(expected)
+        ma.paired_interval(by_fold, baseline, n_folds=5)
+
+
+@pytest.mark.parametrize("index_name", ["split", None])
+def test_scores_of_different_splits(index_name: str | None) -> None:
+    """If a split of each model has failed, the others are not the same."""
+    without_first = pd.Series(BETTER[1:9], index=pd.Index(SPLITS[1:9], name=index_name))
+    without_last = pd.Series(BASELINE[:8], index=pd.Index(SPLITS[:8], name=index_name))
+    message = "expected scores and baseline to have the same split"
+    with pytest.raises(MultiAspectError, match=message):
+        ma.paired_interval(without_first, without_last, n_folds=4)
+
+
+@no_warnings()
+@pytest.mark.parametrize(
+    "scores",
+    [
+        BETTER,
+        list(BETTER),
+        pd.Series(BETTER, index=range(10, 20)),
+        pd.Series(BETTER),
+    ],
+    ids=["array", "list", "other numbers", "numbers of rows"],
+)
+def test_scores_without_names_of_splits_are_matched_by_position(scores: Any) -> None:
+    baseline = pd.Series(BASELINE, index=SPLITS)
+    expected = ma.paired_interval(pd.Series(BETTER, index=SPLITS), baseline, n_folds=5)
+    assert ma.paired_interval(scores, baseline, n_folds=5).equals(expected)
+
+
+@no_warnings()
+def test_scores_in_the_same_order_may_have_further_or_exchanged_levels() -> None:
+    expected = ma.paired_interval(BETTER, BASELINE, n_folds=5)
+    baseline = pd.Series(BASELINE, index=REPEATS_AND_FOLDS)
+    scores = pd.Series(BETTER, index=REPEATS_AND_FOLDS)
+    assert ma.paired_interval(scores, baseline, n_folds=5).equals(expected)
+    assert ma.paired_interval(scores.swaplevel(), baseline, n_folds=5).equals(expected)
+    # A level with the name of the model, which always differs.
+    names = ["model", "split"]
+    splits_of_a = pd.MultiIndex.from_product([["a"], SPLITS], names=names)
+    splits_of_b = pd.MultiIndex.from_product([["b"], SPLITS], names=names)
+    scores, baseline = pd.Series(BETTER, index=splits_of_a), pd.Series(BASELINE, index=splits_of_b)
+    assert ma.paired_interval(scores, baseline, n_folds=5).equals(expected)
 
 
 def test_weights_of_queries_for_sums_over_queries() -> None:
