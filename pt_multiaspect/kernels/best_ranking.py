@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,27 +36,67 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
     ndarray of int, shape (n_documents,)
         The rank of each judged document, from 1.
     """
+    objective = _split_measures(forms, query)
+    measures = [form for form, _ in forms]
+    if is_by_sorting(measures):
+        total_gain = objective.gains.sum(axis=0)
+        # Equal sums are sorted by the gains of each measure, not by the order of the qrels.
+        return ranks_within_queries(query, total_gain, *objective.gains)
+    leaves_out = all(form.LEAVES_OUT for form in measures)
+    return _ranks_by_assignment(objective, query, n_queries, leaves_out)
+
+
+class _Objective(NamedTuple):
+    """The weighted sum of measures that is maximised."""
+
+    #: The linear measures: each is Σ gain · discount over the ranks.
+    linear: list[Linear]
+    #: Their weighted gains, shape (n_linear, n_documents).
+    gains: Floats
+    #: The other measures with their weights.
+    others: list[Weighted]
+
+    def discounts(self, index: int, ranks: Ints) -> Floats:
+        """Return the discounts of the linear measures at some ranks of the query `index`.
+
+        The shape is (n_linear, n_ranks).
+        """
+        n_ranks = len(ranks)
+        query_of_rank = np.full(n_ranks, index)
+        discounts = np.zeros((len(self.linear), n_ranks))
+        for row, form in enumerate(self.linear):
+            discounts[row] = form.discounts(ranks, query_of_rank)
+        return discounts
+
+    def worth(self, index: int, documents: Ints, ranks: Ints) -> Floats:
+        """Return what documents of the query `index` add to the sum at each rank.
+
+        The shape is (n_documents, n_ranks).
+        """
+        gains = self.gains[:, documents]
+        # The matrix product sums gain · discount over the linear measures.
+        worth = gains.T @ self.discounts(index, ranks)
+        for measure, weight in self.others:
+            worth_for_measure = measure.worth(index, documents, ranks)
+            worth += weight[index] * worth_for_measure
+        return np.asarray(worth, dtype=np.float64)
+
+
+def _split_measures(forms: Sequence[Weighted], query: Ints) -> _Objective:
+    """Return linear and other measures apart; the parameters are those of `best_ranking`."""
+    n_documents = len(query)
     linear: list[Linear] = []
-    linear_gains: list[Floats] = []  # one array per linear measure, shape (n_documents,)
+    gains = np.zeros((0, n_documents))
     others: list[Weighted] = []
     for form, weight in forms:
         if isinstance(form, Linear):
             form.check_sorting()
             linear.append(form)
-            weight_of_document = weight[query]
-            linear_gains.append(weight_of_document * form.normalised_gain)
+            weighted_gain = weight[query] * form.normalised_gain
+            gains = np.vstack([gains, weighted_gain])
         else:
             others.append((form, weight))
-    # Without linear measures, the array has no rows, but still one column per document.
-    gains = np.array(linear_gains).reshape(len(linear), len(query))
-
-    measures = [form for form, _ in forms]
-    if is_by_sorting(measures):
-        total_gain = gains.sum(axis=0)
-        # The gains themselves break ties, so that sums do not depend on the order of the qrels.
-        return ranks_within_queries(query, total_gain, *gains)
-    leaves_out = all(form.LEAVES_OUT for form in measures)
-    return _ranks_by_assignment(linear, gains, others, query, n_queries, leaves_out)
+    return _Objective(linear, gains, others)
 
 
 def is_by_sorting(forms: Sequence[Additive]) -> bool:
@@ -72,95 +113,55 @@ def is_by_sorting(forms: Sequence[Additive]) -> bool:
 
 
 def _ranks_by_assignment(
-    linear: Sequence[Linear],
-    gains: Floats,
-    others: Sequence[Weighted],
-    query: Ints,
-    n_queries: int,
-    leaves_out: bool,
+    objective: _Objective, query: Ints, n_queries: int, leaves_out: bool
 ) -> Ints:
     """Return ranks that maximise the sum, by an assignment of documents to ranks per query.
 
-    Parameters
-    ----------
-    linear : sequence of Linear
-        The linear measures.
-    gains : ndarray of float, shape (n_linear, n_documents)
-        Their weighted gains.
-    others : sequence of (Additive, ndarray of shape (n_queries,))
-        The other measures and their weights.
-    query, n_queries
-        As in `best_ranking`.
-    leaves_out : bool
-        Whether documents without a gain can follow the others, whatever their order.
+    `leaves_out` tells whether documents without a gain can follow the others, whatever their order;
+    the other parameters are those of `best_ranking`.
     """
-    # Sort by query, then documents with a gain before those without one, then by gains, so that
-    # sums do not depend on the order of the qrels. `lexsort` sorts by its last key first.
-    has_gain = np.asarray(gains.any(axis=0), dtype=np.bool_)
+    # Begin with a ranking that does not depend on the order of the qrels: by the gains, documents
+    # without a gain last. `lexsort` sorts by its last key first.
+    has_gain = np.asarray(objective.gains.any(axis=0), dtype=np.bool_)
     has_no_gain = ~has_gain
-    candidates = np.lexsort((*gains, has_no_gain, query))
-    # These first ranks stay those of the documents that are left out, which are last anyway.
+    candidates = np.lexsort((*objective.gains, has_no_gain, query))
     ranks = restore_order(candidates, positions(query) + 1)
+    # Documents without a gain keep these ranks if they can follow the others.
     if leaves_out:
         is_kept = has_gain[candidates]
         candidates = candidates[is_kept]
 
-    # The candidates of a query are adjacent, from its bound to that of the next query.
-    query_of_candidate = query[candidates]
-    bounds = np.searchsorted(query_of_candidate, np.arange(n_queries + 1))
+    # The candidates are sorted by query: one part per query.
+    later_queries = np.arange(1, n_queries)
+    first_of_later_queries = np.searchsorted(query[candidates], later_queries)
+    documents_by_query = np.split(candidates, first_of_later_queries)
     for index in range(n_queries):
-        start = bounds[index]
-        end = bounds[index + 1]
-        documents = candidates[start:end]
-        ranking = _rank_documents(linear, gains, others, index, documents)
+        ranking = _rank_documents(objective, index, documents_by_query[index])
         n_ranked = len(ranking)
         ranks[ranking] = np.arange(1, n_ranked + 1)
     return ranks
 
 
-def _rank_documents(
-    linear: Sequence[Linear], gains: Floats, others: Sequence[Weighted], index: int, documents: Ints
-) -> Ints:
-    """Return documents of the query `index` in an order that maximises the weighted sum.
-
-    The other parameters are those of `_ranks_by_assignment`.
-    """
+def _rank_documents(objective: _Objective, index: int, documents: Ints) -> Ints:
+    """Return documents of the query `index` in an order that maximises the weighted sum."""
     from scipy.optimize import linear_sum_assignment
 
-    required = documents
     n_documents = len(documents)
+    candidates = documents
     ranks = np.arange(1, n_documents + 1)
-    if not others:
+    if not objective.others:
         # Linear measures depend on gains and cutoffs only, which allows a smaller problem.
-        required, ranks = _required_documents(linear, gains, index, documents, ranks)
-    _check_size(len(required), len(ranks))
+        candidates, ranks = _required_documents(objective, index, documents, ranks)
+    _check_size(len(candidates), len(ranks))
 
-    # The worth of each document at each rank, summed over the measures: gain times discount of
-    # linear measures; shape (n_required, n_ranks).
-    discounts = _discounts(linear, index, ranks)  # (n_linear, n_ranks)
-    required_gains = gains[:, required]
-    worth = required_gains.T @ discounts
-    for measure, weight in others:
-        worth_for_measure = measure.worth(index, required, ranks)
-        worth += weight[index] * worth_for_measure
-
-    # Each rank gets one document: the result is pairs of their indices.
-    document_index, rank_index = linear_sum_assignment(worth, maximize=True)
-    top = np.empty(len(ranks), dtype=np.intp)
-    top[rank_index] = required[document_index]
+    # Each rank gets one of the candidates; the result has pairs of their indices.
+    worth = objective.worth(index, candidates, ranks)
+    candidate_index, rank_index = linear_sum_assignment(worth, maximize=True)
+    by_rank = np.argsort(rank_index)
+    top = candidates[candidate_index[by_rank]]
     # The other documents are below all cutoffs, in any order.
     is_in_top = np.isin(documents, top)
     return np.append(top, documents[~is_in_top])
-
-
-def _discounts(linear: Sequence[Linear], index: int, ranks: Ints) -> Floats:
-    """Return the discounts of the query `index` at some ranks, shape (n_linear, n_ranks)."""
-    n_ranks = len(ranks)
-    query_of_rank = np.full(n_ranks, index)
-    discounts = np.zeros((len(linear), n_ranks))
-    for row, form in enumerate(linear):
-        discounts[row] = form.discounts(ranks, query_of_rank)
-    return discounts
 
 
 #: The maximum size of an assignment problem (2 GB), which takes minutes.
@@ -180,26 +181,24 @@ def _check_size(n_documents: int, n_ranks: int) -> None:
 
 
 def _required_documents(
-    linear: Sequence[Linear], gains: Floats, index: int, documents: Ints, ranks: Ints
+    objective: _Objective, index: int, documents: Ints, ranks: Ints
 ) -> tuple[Ints, Ints]:
     """Return documents of a query that suffice for a best ranking, and the ranks that they get.
 
     The query has the number `index`. The ranks are those down to the last one with a discount. Of
     documents with the same gains, no more are needed than there are ranks.
     """
-    discounts = _discounts(linear, index, ranks)
+    discounts = objective.discounts(index, ranks)
     is_counted = (discounts != 0).any(axis=0)
     counted_ranks = ranks[is_counted]
     n_ranks = int(counted_ranks.max(initial=0))
 
-    # Documents with the same gains in all measures are a class.
-    gains_of_documents = gains[:, documents]  # (n_linear, n_documents)
+    # Documents with the same gains in all measures are a class; number the documents of each class:
+    # the classes [1, 0, 1] give the numbers [1, 1, 2].
+    gains_of_documents = objective.gains[:, documents]  # (n_linear, n_documents)
     _, inverse = np.unique(gains_of_documents, axis=1, return_inverse=True)
     gain_class = inverse.reshape(-1)  # some versions of NumPy return a matrix
-    # Number the documents within their class: classes [1, 0, 1] have the numbers [0, 0, 1].
-    # For that, sort by class, and restore the order of the documents.
-    by_class = np.argsort(gain_class, kind="stable")
-    sorted_number = positions(gain_class[by_class])
-    number_in_class = restore_order(by_class, sorted_number)
-    is_required = number_in_class < n_ranks
+    no_preference = np.zeros(len(documents))
+    number_in_class = ranks_within_queries(gain_class, no_preference)
+    is_required = number_in_class <= n_ranks
     return documents[is_required], ranks[:n_ranks]

@@ -15,7 +15,7 @@ from .._cached import cached_property
 from .._typing import Floats, Ints
 from .breakdown import Breakdown
 from .forms import Additive
-from .hits import Hits, descending, firsts, positions, ratio, running_sum, sums
+from .hits import Hits, descending, firsts, heads, positions, ratio, running_sum, sums
 from .target import Target
 
 #: The last rank of documents that are not relevant: they are never ranked too low.
@@ -65,24 +65,19 @@ def ideal_intervals(target: Target) -> RankIntervals:
     """Return the first and the last rank of each document's degree in the ideal ranking.
 
     The ideal ranking has all judged documents, the highest degree first; documents of the same
-    degree may exchange their ranks. Documents that are not relevant are never too low: their last
-    rank is unlimited.
+    degree may exchange their ranks. Only relevant documents can be too low: the last rank of the
+    others is unlimited.
     """
     degrees = degree(target)
-    # Documents outside the ideal ranking count as not relevant: they belong below the R relevant
-    # ones.
-    n_relevant = recall_bases(target)[target.query]
-    first = n_relevant + 1
+    ranked = _ideal_ranking(target, degrees)
+    first_rank, last_rank = _ranks_of_degrees(target.query[ranked], degrees[ranked])
+    # Documents without an ideal rank count as not relevant: below the R relevant ones.
+    first = recall_bases(target)[target.query] + 1
+    first[ranked] = first_rank
     last = np.full(len(degrees), _NO_LIMIT)
-
-    ideal_ranking = _ideal_ranking(target, degrees)
-    ideal_degrees = degrees[ideal_ranking]
-    ideal_query = target.query[ideal_ranking]
-    first_of_degree, last_of_degree = _ranks_of_degrees(ideal_query, ideal_degrees)
-    is_relevant = ideal_degrees > 0
-    first[ideal_ranking] = first_of_degree
-    last_or_unlimited = np.where(is_relevant, last_of_degree, _NO_LIMIT)
-    last[ideal_ranking] = last_or_unlimited
+    last[ranked] = last_rank
+    is_not_relevant = degrees <= 0
+    last[is_not_relevant] = _NO_LIMIT
     return RankIntervals(first, last)
 
 
@@ -174,23 +169,29 @@ class Displacement(Additive):
         """The minimum of CRP at R, per query.
 
         The worst ranking has the most harmful documents first, then those that are not relevant.
+        All of them are above their ideal ranks: CRP at R is the sum of rank minus first ideal rank,
+        over the ranks 1 to R.
         """
-        recall_base = self.recall_base
-        # CRP is the sum of relative positions: rank minus first ideal rank. If no document is
-        # harmful, the latter is R + 1 at ranks 1 to R: -R, …, -1, which sum to -R (R + 1) / 2.
-        doubled_sum = -recall_base * (recall_base + 1)
-        without_harmful = doubled_sum / 2
+        recall_base = self.recall_base  # R
+        sum_of_ranks = recall_base * (recall_base + 1) / 2
+        # The first ideal rank of documents that are not relevant is R + 1, that of harmful ones is
+        # further down.
+        sum_without_harmful = recall_base * (recall_base + 1)
+        sum_of_first_ranks = sum_without_harmful + self._distance_of_harmful()
+        return sum_of_ranks - sum_of_first_ranks
 
-        # The first ideal rank of harmful documents is further down, which makes CRP lower still.
-        harmful, rank = _most_harmful_first(self.target)
+    def _distance_of_harmful(self) -> Floats:
+        """Return by how much the first ideal ranks of harmful documents exceed R + 1, per query.
+
+        It is the sum over the R most harmful documents.
+        """
+        harmful, number = _most_harmful_first(self.target)  # numbered from 1 in each query
         query = self.target.query[harmful]
-        first_ideal_rank = self._intervals.first[harmful]
-        first_rank_of_others = recall_base[query] + 1
-        extra_distance = first_ideal_rank - first_rank_of_others
-        is_down_to_r = rank <= recall_base[query]
-        counted_distance = np.where(is_down_to_r, extra_distance, 0)
-        total_extra_distance = sums(query, counted_distance, self.target.n_queries)
-        return without_harmful - total_extra_distance
+        recall_base = self.recall_base[query]
+        distance = self._intervals.first[harmful] - (recall_base + 1)
+        is_counted = number <= recall_base
+        counted_distance = np.where(is_counted, distance, 0)
+        return sums(query, counted_distance, self.target.n_queries)
 
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
         """Return the relative position of each document at each rank; 0 below the cutoff.
@@ -205,20 +206,17 @@ class Displacement(Additive):
     def values(self, hits: Hits) -> Floats:
         """Return CRP, the sum of relative positions down to the last rank that counts, per query.
 
-        `self.recall_base` is R, the number of relevant documents, per query.
+        It is computed as CRP of a ranking in which no document is relevant or harmful, plus what
+        each relevant or harmful document changes in it.
         """
-        without_degrees = self._values_without_degrees()
-        # Relevant and harmful documents take the place of documents that are not relevant.
         selected, relative_position = _hits_with_degree(hits, self.target)
         recall_base = self.recall_base[selected.query]
-        replaced_position = _not_relevant(selected.rank, recall_base)
-        difference = relative_position - replaced_position
-        last_rank = self._depth[selected.query]
-        is_counted = selected.rank <= last_rank
-        counted_difference = np.where(is_counted, difference, 0)
-        total_difference = selected.total(counted_difference)
-        values = without_degrees + total_difference
-        return np.asarray(values, dtype=np.float64)
+        position_if_not_relevant = _not_relevant(selected.rank, recall_base)
+        change = relative_position - position_if_not_relevant
+        is_counted = selected.rank <= self._depth[selected.query]
+        counted_change = np.where(is_counted, change, 0)
+        total_change = selected.total(counted_change)
+        return self._values_without_degrees() + total_change
 
     def _values_without_degrees(self) -> Floats:
         """Return CRP of rankings in which no document is relevant or harmful, per query."""
@@ -231,29 +229,37 @@ class Displacement(Additive):
         return np.asarray(values, dtype=np.float64)
 
     def breakdown(self, hits: Hits) -> Breakdown:
-        """Return CRP as a sum over ranks; ranks that the ranking does not fill are combined."""
-        dense = hits.dense()  # one element per retrieved document, judged or not
-        # All documents count as not relevant first.
-        recall_base = self.recall_base[dense.query]
-        relative_position = _not_relevant(dense.rank, recall_base)
-        # Relevant and harmful documents get their own positions instead; `retrieved_index` is their
-        # index in `dense`.
-        selected, position_of_selected = _hits_with_degree(hits, self.target)
-        relative_position[selected.retrieved_index] = position_of_selected
-        displacement = relative_position.astype(np.float64)
+        """Return CRP as a sum over ranks.
 
-        last_rank = self._depth[dense.query]
-        is_counted = dense.rank <= last_rank
+        CRP counts all ranks down to the last one that counts. Those below the last retrieved
+        document are combined as "empty ranks".
+        """
+        retrieved = hits.dense()
+        displacement = self._displacements(hits)
+        is_counted = retrieved.rank <= self._depth[retrieved.query]
         contribution = np.where(is_counted, displacement, 0.0)
-        # The rest of CRP is due to the ranks below the last retrieved document.
-        retrieved_ranks = dense.total(contribution)
-        empty_ranks = self.values(hits) - retrieved_ranks
+        sum_of_retrieved = retrieved.total(contribution)
+        sum_of_empty_ranks = self.values(hits) - sum_of_retrieved
         return Breakdown(
-            dense,
+            retrieved,
             contribution,
-            rest={"empty ranks": empty_ranks},
+            rest={"empty ranks": sum_of_empty_ranks},
             columns={"displacement": displacement},
         )
+
+    def _displacements(self, hits: Hits) -> Floats:
+        """Return the relative position of each retrieved document, judged or not.
+
+        The documents are in the order of `Hits.dense`.
+        """
+        retrieved = hits.dense()
+        recall_base = self.recall_base[retrieved.query]
+        if_not_relevant = _not_relevant(retrieved.rank, recall_base)
+        displacement = if_not_relevant.astype(np.float64)
+        # Relevant and harmful documents have positions of their own.
+        selected, relative_position = _hits_with_degree(hits, self.target)
+        displacement[selected.retrieved_index] = relative_position
+        return displacement
 
 
 def _most_harmful_first(target: Target) -> tuple[Ints, Ints]:
@@ -279,11 +285,14 @@ def balance_point(hits: Hits, target: Target) -> Ints:
     form = Displacement(target)
     recall_base = form.recall_base  # R
     crp_at_r = form.values(hits)
-    # Rank R itself is the first candidate.
+    has_no_relevant = recall_base == 0
     is_r_retrieved = hits.n_ret >= recall_base
     is_balanced_at_r = is_r_retrieved & (crp_at_r >= 0)
     first_rank_below_r = _balance_below_r(hits, target, recall_base, crp_at_r)
-    balance = np.where(is_balanced_at_r, recall_base, first_rank_below_r)
+    # The first condition that holds decides.
+    balance = np.select(
+        [has_no_relevant, is_balanced_at_r], [0, recall_base], default=first_rank_below_r
+    )
     return np.asarray(balance, dtype=np.intp)
 
 
@@ -345,12 +354,12 @@ def curve(hits: Hits, target: Target) -> Curve:
     rows = _CurveRows.of_lengths(length)
 
     selected, relative_position = _hits_with_degree(hits, target)
-    value = rows.cumulate(selected.query, selected.rank, relative_position, recall_base)
+    value = rows.cumulate(selected, relative_position, recall_base)
 
-    documents, worst_rank = _upside_down(target, length, recall_base)
-    worst_position = ideal_intervals(target).relative_positions(documents, worst_rank)
-    worst_query = target.query[documents]
-    worst = rows.cumulate(worst_query, worst_rank, worst_position, recall_base)
+    upside_down = _upside_down(target, length, recall_base)
+    intervals = ideal_intervals(target)
+    worst_position = intervals.relative_positions(upside_down.row, upside_down.rank)
+    worst = rows.cumulate(upside_down, worst_position, recall_base)
     return Curve(rows.query, rows.rank, value, worst)
 
 
@@ -373,22 +382,23 @@ class _CurveRows(NamedTuple):
         first_row = n_rows_down_to_query - length
         return cls(query, rank, first_row)
 
-    def cumulate(self, query: Ints, rank: Ints, relative_position: Ints, recall_base: Ints) -> Ints:
+    def cumulate(self, documents: Hits, relative_position: Ints, recall_base: Ints) -> Ints:
         """Return CRP at each row: the sum of the relative positions down to its rank.
 
         Parameters
         ----------
-        query, rank, relative_position : ndarray of int, shape (n,)
-            The relevant and harmful documents, and the relative position of each.
+        documents : Hits
+            The relevant and harmful documents of the rankings.
+        relative_position : ndarray of int, shape (n_hits,)
+            The relative position of each of them.
         recall_base : ndarray of int, shape (n_queries,)
             R of each query.
         """
-        # At all other ranks, documents count as not relevant.
-        recall_base_of_row = recall_base[self.query]
-        position = _not_relevant(self.rank, recall_base_of_row)
-        row = self.find(query, rank)
-        position[row] = relative_position
-        return running_sum(position, self.query)
+        # All other ranks have documents that are not relevant.
+        position_of_row = _not_relevant(self.rank, recall_base[self.query])
+        row_of_document = self.find(documents.query, documents.rank)
+        position_of_row[row_of_document] = relative_position
+        return running_sum(position_of_row, self.query)
 
     def find(self, query: Ints, rank: Ints) -> Ints:
         """Return the rows of queries and ranks."""
@@ -396,8 +406,11 @@ class _CurveRows(NamedTuple):
         return self.first_row[query] + n_ranks_above
 
 
-def _upside_down(target: Target, length: Ints, recall_base: Ints) -> tuple[Ints, Ints]:
-    """Return the documents with a degree in rankings of the given lengths, worst first.
+def _upside_down(target: Target, length: Ints, recall_base: Ints) -> Hits:
+    """Return the relevant and harmful documents of rankings of the given lengths, worst first.
+
+    Harmful documents are at the start, relevant ones at the end. The least harmful ones are left
+    out if ranks are too few.
 
     Parameters
     ----------
@@ -405,13 +418,6 @@ def _upside_down(target: Target, length: Ints, recall_base: Ints) -> tuple[Ints,
         The judged documents.
     length, recall_base : ndarray of int, shape (n_queries,)
         The length of each ranking, at least R, and R.
-
-    Returns
-    -------
-    documents : ndarray of int, shape (n,)
-        Relevant and harmful documents; the least harmful ones are left out if ranks are too few.
-    rank : ndarray of int, shape (n,)
-        Their ranks: harmful documents are at the start, relevant ones at the end.
     """
     relevant, relevant_rank = _relevant_at_end(target, length)
     # The last R ranks belong to the relevant documents.
@@ -421,7 +427,7 @@ def _upside_down(target: Target, length: Ints, recall_base: Ints) -> tuple[Ints,
     fits = harmful_rank <= n_other_ranks[harmful_query]
     documents = np.append(harmful[fits], relevant)
     rank = np.append(harmful_rank[fits], relevant_rank)
-    return documents, rank
+    return Hits.of_rows(target.n_queries, target.query, documents, rank)
 
 
 def _relevant_at_end(target: Target, length: Ints) -> tuple[Ints, Ints]:
@@ -450,8 +456,10 @@ def turn_around(query: Ints, rank: Ints, value: Ints) -> Ints:
     point of a query at each of its ranks.
     """
     # Within each query, sort ranks by value, and equal values by rank: the first one is the point.
-    # `lexsort` sorts by its last key first, so queries keep their elements.
+    # `lexsort` sorts by its last key first.
     order = np.lexsort((rank, value, query))
     lowest_value_first = rank[order]
-    first_element_of_query = firsts(query)  # one per element
-    return lowest_value_first[first_element_of_query]
+    first_of_query = heads(query)
+    point = lowest_value_first[first_of_query]
+    n_ranks_of_query = np.diff(first_of_query, append=len(query))
+    return np.repeat(point, n_ranks_of_query)

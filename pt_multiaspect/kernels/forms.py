@@ -124,12 +124,13 @@ class Additive(ABC):
         contributions = self.contributions(hits)
         if contributions is None:
             return None
-        # A breakdown has contributions of all retrieved documents. Measures to which unjudged
-        # documents contribute return all of them, other measures those of the hits alone.
-        has_only_hits = len(contributions) == len(hits.query)
-        if has_only_hits:
+        # A breakdown needs contributions of all retrieved documents, judged or not. Some measures
+        # return only those of the hits, the judged ones: the others contribute 0.
+        retrieved = hits.dense()
+        has_all = len(contributions) == len(retrieved.query)
+        if not has_all:
             contributions = hits.spread(contributions)
-        return Breakdown(hits.dense(), contributions)
+        return Breakdown(retrieved, contributions)
 
 
 @dataclass(frozen=True)

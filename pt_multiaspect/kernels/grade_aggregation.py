@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._typing import Floats, Ints
@@ -42,27 +44,38 @@ def majority(unit: Ints, grade: Ints, n_units: int) -> tuple[Ints, Ints]:
     Of tied grades, it is the lowest. Units without grades have -1 and 0. The parameters are those
     of `median`.
     """
-    # Count how often each pair of a unit and a grade occurs. One number stands for a pair, so that
-    # the distinct pairs are sorted by unit, then by grade.
-    scale_size = int(grade.max(initial=0)) + 1
-    pair = unit * scale_size + grade
-    distinct_pairs, frequency = np.unique(pair, return_counts=True)
-    pair_unit, pair_grade = np.divmod(distinct_pairs, scale_size)
-
-    # The modes of a unit are its grades with the highest frequency.
+    frequencies = _count_grades(unit, grade)
     highest_frequency = np.zeros(n_units, dtype=np.intp)
-    np.maximum.at(highest_frequency, pair_unit, frequency)
-    is_mode = frequency == highest_frequency[pair_unit]
-    mode_unit = pair_unit[is_mode]
-    mode = pair_grade[is_mode]
-    n_tied = np.bincount(mode_unit, minlength=n_units)
+    np.maximum.at(highest_frequency, frequencies.unit, frequencies.frequency)
+    # The modes of a unit are its grades with the highest frequency.
+    is_mode = frequencies.frequency == highest_frequency[frequencies.unit]
+    unit_of_mode = frequencies.unit[is_mode]
+    mode = frequencies.grade[is_mode]
+    n_tied = np.bincount(unit_of_mode, minlength=n_units)
 
-    # The modes of a unit are adjacent, the lowest one first.
-    first_mode = heads(mode_unit)
+    # They are sorted by unit, then by grade: the first one of each unit is the lowest.
+    first_of_unit = heads(unit_of_mode)
     lowest_mode = np.full(n_units, -1, dtype=np.intp)
-    unit_of_first = mode_unit[first_mode]
-    lowest_mode[unit_of_first] = mode[first_mode]
+    lowest_mode[unit_of_mode[first_of_unit]] = mode[first_of_unit]
     return lowest_mode, n_tied
+
+
+class _Frequencies(NamedTuple):
+    """The grades that each unit has, sorted by unit and grade, and how often it has them."""
+
+    unit: Ints
+    grade: Ints
+    frequency: Ints
+
+
+def _count_grades(unit: Ints, grade: Ints) -> _Frequencies:
+    """Count how often each unit has each grade, given one element per label."""
+    # One number stands for a unit and a grade, like the digits of a number: with three grades,
+    # grade 2 of unit 5 is 5 · 3 + 2 = 17.
+    n_grades = int(grade.max(initial=0)) + 1
+    pairs, frequency = np.unique(unit * n_grades + grade, return_counts=True)
+    pair_unit, pair_grade = np.divmod(pairs, n_grades)
+    return _Frequencies(pair_unit, pair_grade, frequency)
 
 
 def mean(unit: Ints, numerator: Ints, denominator: int, n_units: int) -> Floats:

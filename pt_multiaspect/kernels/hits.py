@@ -78,11 +78,9 @@ class Hits:
         """
         all_queries = np.arange(self.n_queries)
         query = np.repeat(all_queries, self.n_ret)
-        n_ret_before = np.cumsum(self.n_ret) - self.n_ret  # of the queries before each one
-        n_retrieved = len(query)
-        rank = np.arange(1, n_retrieved + 1) - n_ret_before[query]
+        rank = positions(query) + 1
         n_pool = len(self.pool_query)
-        row = np.full(n_retrieved, n_pool, dtype=np.intp)
+        row = np.full(len(query), n_pool, dtype=np.intp)
         row[self.retrieved_index] = self.row
         return Hits(self.n_queries, self.pool_query, query, rank, row, self.n_ret)
 
@@ -197,21 +195,18 @@ def _cumulate(combine: np.ufunc, values: Floats, position: Ints) -> Floats:
 
     `position` is that of each value within its query, from 0.
     """
+    # The scan of Hillis and Steele: with the result one element before, then two, four, … elements
+    # before, so that few passes suffice: [1, 2, 3, 4] -> [1, 3, 5, 7] -> [1, 3, 6, 10].
     result = np.asarray(values, dtype=np.float64)
     last_position = int(position.max(initial=0))
-    # Each result combines the last n values of its query: first 1, then 2, 4, 8, … Two results that
-    # are n apart make one of 2 n values, so that few passes over the array suffice.
-    n_combined = 1
-    while n_combined <= last_position:
-        # The result n elements before; the first n elements have none, and their own is not used.
-        earlier = np.empty(len(result))
-        earlier[:n_combined] = result[:n_combined]
-        earlier[n_combined:] = result[:-n_combined]
-        combined = combine(result, earlier)
-        # At lower positions, the earlier result is of another query.
-        is_same_query = position >= n_combined
-        result = np.where(is_same_query, combined, result)
-        n_combined *= 2
+    distance = 1
+    while distance <= last_position:
+        earlier_result = np.roll(result, distance)
+        combined = combine(result, earlier_result)
+        # At lower positions, the earlier element is of another query.
+        has_earlier = position >= distance
+        result = np.where(has_earlier, combined, result)
+        distance *= 2
     return result
 
 
@@ -219,6 +214,7 @@ def best_rows(query: Ints, values: Floats, n_queries: int, tie: Ints | None = No
     """Return the index of the maximum of each query, for values of at least 0.
 
     Of values that are equal but for rounding, it is that of the highest `tie`, or the first.
+    `query` is sorted unless there is a `tie`.
     """
     highest = np.zeros(n_queries)
     np.maximum.at(highest, query, values)
@@ -226,15 +222,13 @@ def best_rows(query: Ints, values: Floats, n_queries: int, tie: Ints | None = No
     is_maximum = values >= threshold[query]
     maxima = np.flatnonzero(is_maximum)
     if tie is not None:
-        # By query, then by decreasing tie: `lexsort` sorts by its last key first.
-        tie_key = -tie[maxima]
-        highest_tie_first = np.lexsort((tie_key, query[maxima]))
+        highest_tie_first = descending(query[maxima], tie[maxima])
         maxima = maxima[highest_tie_first]
-    is_first_of_query = positions(query[maxima]) == 0
-    return np.asarray(maxima[is_first_of_query], dtype=np.intp)
+    first_of_query = heads(query[maxima])
+    return maxima[first_of_query]
 
 
-def descending(query: Ints, values: Floats) -> Ints:
+def descending(query: Ints, values: Floats | Ints) -> Ints:
     """Return the stable order by query, then by decreasing value."""
     return np.lexsort((-values, query))
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Bools, Floats, Ints
-from .hits import Hits, best_rows, positions, ratio
+from .hits import Hits, best_rows, descending, heads, positions, ratio, row_keys
 from .relevance import average_precision
 
 Discount = Callable[[Ints], Floats]
@@ -60,12 +60,12 @@ def _subtopic_hits(hits: Hits, members: Bools) -> _SubtopicHits:
     `members` tells which judged documents belong to each subtopic, shape (n_subtopics, n_pool).
     """
     members_of_hits = members[:, hits.row]  # (n_subtopics, n_hits)
+    # The pairs are sorted by subtopic, then by hit. As hits are sorted by query and rank, those of
+    # a query on a subtopic are adjacent, in the order of their ranks.
     subtopic, hit = np.nonzero(members_of_hits)
-    # The pairs are sorted by subtopic, then by query and rank. So the hits of a query on a subtopic
-    # are adjacent: one number stands for both, and the position is the number of hits above.
-    query = hits.query[hit]
-    subtopic_and_query = subtopic * hits.n_queries + query
-    n_above = positions(subtopic_and_query)
+    # A number for each combination of a subtopic and a query.
+    combination = subtopic * hits.n_queries + hits.query[hit]
+    n_above = positions(combination)
     return _SubtopicHits(subtopic, hit, n_above)
 
 
@@ -117,19 +117,27 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
         candidates = queues.fronts()  # of all queries
         query = hits.pool_query[candidates]
         is_member = members[:, candidates]  # (n_subtopics, n_candidates)
-        # The gain on a subtopic falls with each document that is ranked on it.
-        subtopic_gain = (1.0 - alpha) ** n_above[:, query]
-        gain = _sum_subtopics(np.where(is_member, subtopic_gain, 0.0))
-        # In each query, the candidate with the highest gain gets the rank.
-        tie_of_candidate = tie[candidates]
-        chosen = best_rows(query, gain, hits.n_queries, tie_of_candidate)
-        rank_of_document[candidates[chosen]] = rank
-        query_of_chosen = query[chosen]
-        n_above[:, query_of_chosen] += is_member[:, chosen]
+        gain = _gains_of_next(is_member, n_above[:, query], alpha)
+        # One index of a candidate per query: the one with the highest gain.
+        chosen = best_rows(query, gain, hits.n_queries, tie[candidates])
+        ranked_now = candidates[chosen]
+        rank_of_document[ranked_now] = rank
+        n_above[:, query[chosen]] += is_member[:, chosen]
         queues.remove_fronts(chosen)
     ranked = np.flatnonzero(rank_of_document)
     ranks = rank_of_document[ranked]
     return Hits.of_rows(hits.n_queries, hits.pool_query, ranked, ranks)
+
+
+def _gains_of_next(is_member: Bools, n_above: Floats, alpha: float) -> Floats:
+    """Return the gain of each candidate for the next rank, shape (n_candidates,).
+
+    It is the sum of (1 - alpha)^(documents above) over the subtopics of the candidate. `is_member`
+    and `n_above`, the documents above on each subtopic, have the shape (n_subtopics, n_candidates).
+    """
+    subtopic_gain = (1.0 - alpha) ** n_above
+    gain_of_members = np.where(is_member, subtopic_gain, 0.0)
+    return _sum_subtopics(gain_of_members)
 
 
 @dataclass
@@ -167,19 +175,18 @@ def _document_queues(query: Ints, members: Bools, tie: Ints) -> _DocumentQueues:
 
     `query`, `members` and `tie` are of the judged documents, as in `greedy_ideal`.
     """
-    useful = np.flatnonzero(members.any(axis=0))
-    # Sort by query, then by subtopics, so that a queue is adjacent, then by decreasing tie:
-    # `lexsort` sorts by its last key first.
-    largest_tie_first = -tie[useful]
-    subtopics = members[:, useful]
-    order = np.lexsort((largest_tie_first, *subtopics, query[useful]))
+    has_subtopic = members.any(axis=0)
+    useful = np.flatnonzero(has_subtopic)
+    # Documents with the same query and subtopics get the same number, that of their queue.
+    subtopics = members[:, useful].astype(np.intp)
+    properties = np.vstack([subtopics, query[useful]])
+    n_queries = int(query.max(initial=-1)) + 1
+    sizes = [2] * len(members) + [n_queries]
+    queue = row_keys(properties.T, sizes)
+    # Sort by queue, then by decreasing tie.
+    order = descending(queue, tie[useful])
     documents = useful[order]
-    # A queue begins where a document (a column) differs from the previous one in its query or in a
-    # subtopic (the rows). The first one differs from -1, which is no query.
-    properties = np.vstack([query[documents], members[:, documents]])
-    change = np.diff(properties, axis=1, prepend=-1)
-    begins_queue = (change != 0).any(axis=0)
-    start = np.flatnonzero(begins_queue)
+    start = heads(queue[order])
     end = np.append(start[1:], len(documents))
     return _DocumentQueues(documents, start, end)
 
@@ -197,6 +204,7 @@ def recall(hits: Hits, members: Bools) -> Floats:
     """Return the fraction of the subtopics that the hits belong to, per query."""
     pairs = _subtopic_hits(hits, members)
     query_of_pair = hits.query[pairs.hit]
+    # Each subtopic is counted once, at its first hit: no hit on it is above.
     is_first_of_subtopic = pairs.n_above == 0
     n_found = hits.total(is_first_of_subtopic, query_of_pair)
     return ratio(n_found, n_subtopics(hits, members))

@@ -83,14 +83,7 @@ class Clusters:
         if self.has_equal_sizes:
             return float(n_clusters - 1)
         share = self.sizes / self.n_topics
-        # Outside the diagonal, m_gh² = f_g f_h for the factors f = s² / (1 - s). So (Σ f)² is the
-        # sum of squares, but for the diagonal, where it has f² in place of s². The correction is
-        # s² - f² = s² (1 - 2 s) / (1 - s)².
-        factors = share**2 / (1 - share)
-        factor_sum = factors.sum()
-        corrections = share**2 * (1 - 2 * share) / (1 - share) ** 2
-        sum_of_squares = corrections.sum() + factor_sum**2
-        freedom = 1 / sum_of_squares
+        freedom = 1 / _sum_of_squares_of_cr2(share)
         # It is in this range, but for rounding errors.
         return float(np.clip(freedom, 1, n_clusters - 1))
 
@@ -167,21 +160,33 @@ def estimate_means(
     if clusters is None:
         clusters = Clusters.independent(values.shape[-1])
     if groups is None:
-        means = values.mean(axis=-1)
-        errors = standard_error(values, clusters, largest)
-        return MeanEstimates(means, errors, clusters.freedom)
+        return _estimate_means_of_topics(values, clusters, largest)
     if largest is None:
         largest = np.abs(values).max(axis=-1)
-    group_means = []
-    for topics in groups.topics:
-        values_of_group = values[..., topics]
-        group_means.append(values_of_group.mean(axis=-1))
-    means_by_group = np.stack(group_means, axis=-1)  # (..., n_groups)
+    means_by_group = _means_by_group(values, groups)
     if groups.are_drawn:
         # Groups are the sample: each counts like a topic, in the cluster of its topics.
         clusters_of_groups = clusters.take(groups.first_topics)
-        return estimate_means(means_by_group, clusters_of_groups, largest)
+        return _estimate_means_of_topics(means_by_group, clusters_of_groups, largest)
     return _estimate_mean_of_strata(values, means_by_group, clusters, largest, groups)
+
+
+def _estimate_means_of_topics(
+    values: Floats, clusters: Clusters, largest: Floats | float | None
+) -> MeanEstimates:
+    """Return means in which topics count equally; the parameters are those of `variance`."""
+    means = values.mean(axis=-1)
+    errors = standard_error(values, clusters, largest)
+    return MeanEstimates(means, errors, clusters.freedom)
+
+
+def _means_by_group(values: Floats, groups: TopicGroups) -> Floats:
+    """Return the mean of the values in each group of topics, shape (..., n_groups)."""
+    means = []
+    for topics in groups.topics:
+        values_of_group = values[..., topics]
+        means.append(values_of_group.mean(axis=-1))
+    return np.stack(means, axis=-1)
 
 
 def _estimate_mean_of_strata(
@@ -193,8 +198,7 @@ def _estimate_mean_of_strata(
 ) -> MeanEstimates:
     """Return the means of the given groups, from each of which clusters of topics were drawn.
 
-    The degrees of freedom are those of Welch and Satterthwaite, (Σ e)² / Σ (e² / f) for the squared
-    standard errors e of the groups, and their degrees of freedom f.
+    The parameters are those of `estimate_means`, and the mean of each group.
     """
     squared_error_by_group = []
     freedom_by_group = []
@@ -205,23 +209,40 @@ def _estimate_mean_of_strata(
         squared_error_by_group.append(group_variance / len(group_clusters))
         freedom_by_group.append(group_clusters.freedom)
     squared_errors = np.stack(squared_error_by_group, axis=-1)  # (..., n_groups)
-    freedoms = np.array(freedom_by_group)  # (n_groups,)
-    total = squared_errors.sum(axis=-1)
+    freedom = _welch_satterthwaite(squared_errors, np.array(freedom_by_group))
 
-    # With shares of the total, e / Σ e, the degrees of freedom are 1 / Σ (share² / f), without the
-    # square of a small total. If all values are constant, the total is 0 and gives no shares.
+    # The mean is the sum of the groups' means, whose squared errors add up, / number of groups.
+    means = means_by_group.mean(axis=-1)
+    error_of_sum = np.sqrt(squared_errors.sum(axis=-1))
+    errors = error_of_sum / len(groups.topics)
+    return MeanEstimates(means, errors, freedom)
+
+
+def _welch_satterthwaite(squared_errors: Floats, freedoms: Floats) -> Floats:
+    """Return the degrees of freedom of a sum, (Σ e)² / Σ (e² / f), by Welch and Satterthwaite.
+
+    Parameters
+    ----------
+    squared_errors : ndarray of float, shape (..., n_groups)
+        The squared standard errors e of the terms.
+    freedoms : ndarray of float, shape (n_groups,)
+        Their degrees of freedom f.
+
+    Returns
+    -------
+    ndarray of float, shape (...)
+        If all errors are 0, the sum of the degrees of freedom.
+    """
+    total = squared_errors.sum(axis=-1)
+    # Divided by (Σ e)², which can be too small a number, it is 1 / Σ (share² / f) for the shares
+    # e / Σ e.
     with np.errstate(divide="ignore", invalid="ignore"):
         share = squared_errors / total[..., None]
         sum_of_ratios = (share**2 / freedoms).sum(axis=-1)
         freedom = 1 / sum_of_ratios
-    is_constant = total == 0
-    freedom = np.where(is_constant, freedoms.sum(), freedom)
-
-    # The mean is the sum of the groups' means, whose squared errors add up, / number of groups.
-    means = means_by_group.mean(axis=-1)
-    error_of_sum = np.sqrt(total)
-    errors = error_of_sum / len(groups.topics)
-    return MeanEstimates(means, errors, freedom)
+    has_no_error = total == 0
+    freedom_or_sum = np.where(has_no_error, freedoms.sum(), freedom)
+    return np.asarray(freedom_or_sum, dtype=np.float64)
 
 
 def variance(
@@ -253,23 +274,23 @@ def variance(
     Bell, McCaffrey: Bias Reduction in Standard Errors for Linear Regression with Multi-Stage
     Samples. Survey Methodology 28 (2002).
     """
+    n_topics = values.shape[-1]
     if clusters is None:
-        clusters = Clusters.independent(values.shape[-1])
-    if len(clusters) < 2:
+        clusters = Clusters.independent(n_topics)
+    n_clusters = len(clusters)
+    if n_clusters < 2:
         return np.full(values.shape[:-1], np.nan)
     if largest is None:
         largest = np.abs(values).max(axis=-1)
     means, deviations = _cluster_means(values, clusters)  # (..., n_clusters)
     if clusters.has_equal_sizes:
-        result = means.var(axis=-1, ddof=1)
+        estimate = means.var(axis=-1, ddof=1)
     else:
-        squared_error = _cr2_squared_error(deviations, clusters)
-        result = len(clusters) * squared_error
+        estimate = n_clusters * _cr2_squared_error(deviations, clusters)
     # The variance of equal values is exactly 0, also if they differ by rounding.
     largest_deviation = np.abs(deviations).max(axis=-1)
-    largest_rounding_error = TOLERANCE * np.asarray(largest)
-    is_constant = largest_deviation <= largest_rounding_error
-    return np.where(is_constant, 0.0, result)
+    is_constant = largest_deviation <= TOLERANCE * np.asarray(largest)
+    return np.where(is_constant, 0.0, estimate)
 
 
 def _cr2_squared_error(deviations: Floats, clusters: Clusters) -> Floats:
@@ -282,14 +303,28 @@ def _cr2_squared_error(deviations: Floats, clusters: Clusters) -> Floats:
     return np.asarray(terms.sum(axis=-1))
 
 
+def _sum_of_squares_of_cr2(share: Floats) -> float:
+    """Return Σ_gh m_gh² of the CR2 estimator, for clusters with the fractions s of the topics.
+
+    Its matrix m has m_gg = s_g and m_gh = -s_g s_h / √((1 - s_g) (1 - s_h)).
+    """
+    # With f = s² / (1 - s), m_gh² is f_g f_h outside the diagonal. The sum of all f_g f_h is
+    # (Σ f)²; on the diagonal, s² replaces f²: the difference s² - f² is s² (1 - 2 s) / (1 - s)².
+    factors = share**2 / (1 - share)
+    factor_sum = factors.sum()
+    differences_on_diagonal = share**2 * (1 - 2 * share) / (1 - share) ** 2
+    return float(differences_on_diagonal.sum() + factor_sum**2)
+
+
 def _cluster_means(values: Floats, clusters: Clusters) -> tuple[Floats, Floats]:
     """Return the mean of each cluster, and its deviation from the mean of all topics.
 
     The values have the shape (..., n_topics), both results (..., n_clusters).
     """
     means = clusters.sums(values) / clusters.sizes
-    # If sizes are equal, both means are the same but for rounding; the variance uses the first.
     if clusters.has_equal_sizes:
+        # The mean of the clusters' means is that of all topics. It is the one that `means.var`
+        # subtracts, too: rounding is the same.
         mean_over_topics = means.mean(axis=-1, keepdims=True)
     else:
         mean_over_topics = values.mean(axis=-1, keepdims=True)
@@ -314,22 +349,23 @@ def mean_covariances(values: Floats, clusters: Clusters, largest: Floats) -> Flo
     ndarray of float, shape (..., n_means, n_means)
         The squared standard errors of the means are on the diagonal.
     """
-    # The deviation of each cluster's mean, shape (..., n_means, n_clusters).
-    _, rounded_deviations = _cluster_means(values, clusters)
-    largest_of_mean = largest[..., None]
-    deviations = remove_rounding_errors(rounded_deviations, largest_of_mean)
+    _, rounded_deviations = _cluster_means(values, clusters)  # (..., n_means, n_clusters)
+    deviations = remove_rounding_errors(rounded_deviations, largest[..., None])
     n_clusters = len(clusters)
     if clusters.has_equal_sizes:
-        # The covariances of the clusters' means, Σ d d' / (n - 1), divided by their number n.
-        sums_of_products = deviations @ deviations.swapaxes(-1, -2)
+        # The covariance of n clusters' means, Σ d d' / (n - 1), divided by n.
         divisor = (n_clusters - 1) * n_clusters
-        return np.asarray(sums_of_products / divisor)
-    # The CR2 estimator is Σ s² d d' / (1 - s) for clusters with the fraction s of the topics: the
-    # sum of products of scaled deviations s d / √(1 - s).
+        return _sums_of_products(deviations) / divisor
+    # The CR2 estimator, Σ s² d d' / (1 - s) for clusters with the fraction s of the topics.
     share = clusters.sizes / clusters.n_topics
-    scaled = deviations * share / np.sqrt(1 - share)
-    covariances = scaled @ scaled.swapaxes(-1, -2)
-    return np.asarray(covariances)
+    scaled_deviations = deviations * share / np.sqrt(1 - share)
+    return _sums_of_products(scaled_deviations)
+
+
+def _sums_of_products(deviations: Floats) -> Floats:
+    """Return Σ d d' over the clusters for each pair of means, shape (..., n_means, n_means)."""
+    transposed = deviations.swapaxes(-1, -2)
+    return np.asarray(deviations @ transposed, dtype=np.float64)
 
 
 def standard_error(

@@ -25,15 +25,18 @@ def arithmetic(values: Floats, weights: Floats) -> Floats:
 
 def harmonic(values: Floats, weights: Floats) -> Floats:
     """Return Σ w / Σ (w / x); 0 if any x is 0."""
+    # Terms without weight count for nothing, and 0 cannot be divided by.
     is_positive = values > 0
     is_counted = weights > 0
-    # Terms without weight count for nothing, and 0 cannot be divided by.
-    has_reciprocal = is_counted & is_positive
+    can_divide = is_counted & is_positive
     weighted_reciprocals = np.zeros_like(values)
-    np.divide(weights, values, out=weighted_reciprocals, where=has_reciprocal)
+    np.divide(weights, values, out=weighted_reciprocals, where=can_divide)
     sum_of_weights = weights.sum(axis=0)
-    mean = ratio(sum_of_weights, weighted_reciprocals.sum(axis=0))
-    mean = np.where(_has_positive_mean(is_counted, is_positive), mean, 0.0)
+    sum_of_reciprocals = weighted_reciprocals.sum(axis=0)
+    mean_without_zeros = ratio(sum_of_weights, sum_of_reciprocals)
+
+    has_positive_mean = _has_positive_mean(is_counted, is_positive)
+    mean = np.where(has_positive_mean, mean_without_zeros, 0.0)
     return _clip_to_maximum(mean, values, weights)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Floats, Ints
-from .hits import Hits, positions, ratio
+from .hits import Hits, positions, ratio, sums
 
 #: The last depth at which rankings are compared, as in the program of the measure's authors.
 DEPTH = 1000
@@ -26,8 +26,7 @@ def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
     end of both rankings, where the overlap no longer grows.
     """
     ideal = _ideal_ranking(hits, gain, p)
-    query = hits.pool_query[ideal.documents]
-    rbo = hits.total(ideal.contributions, query)
+    rbo = sums(ideal.query, ideal.contributions, hits.n_queries)
     # Rounding may exceed the maximum.
     return np.minimum(ratio(rbo, ideal.maximum), 1.0)
 
@@ -35,17 +34,15 @@ def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
 def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
     """Return the contribution of each hit to the compatibility.
 
-    It is that of the depths at which both rankings have the document, divided by the maximum.
+    It is what the document adds to the RBO of its ranking and the ideal one, divided by the
+    maximum; 0 for documents that are not in the ideal ranking.
     """
     ideal = _ideal_ranking(hits, gain, p)
-    query = hits.pool_query[ideal.documents]
-    maximum = ideal.maximum[query]
-    contribution = ratio(ideal.contributions, maximum)
-    # From the documents of the ideal ranking to all judged ones, of which the others contribute
-    # nothing, and then to the hits.
-    contribution_of_document = np.zeros(len(gain))
-    contribution_of_document[ideal.documents] = contribution
-    return contribution_of_document[hits.row]
+    contribution = ratio(ideal.contributions, ideal.maximum[ideal.query])
+    n_judged = len(gain)
+    contribution_of_judged = np.zeros(n_judged)
+    contribution_of_judged[ideal.documents] = contribution
+    return contribution_of_judged[hits.row]
 
 
 class _IdealRanking(NamedTuple):
@@ -53,41 +50,46 @@ class _IdealRanking(NamedTuple):
 
     #: The positions of the documents in the pool, by query and ideal rank.
     documents: Ints
-    #: The contribution of each of these documents to the RBO of both rankings.
+    #: The query of each of these documents, and its contribution to the RBO of both rankings.
+    query: Ints
     contributions: Floats
     #: The RBO of the ideal ranking with itself, per query.
     maximum: Floats
 
 
 def _ideal_ranking(hits: Hits, gain: Floats, p: float) -> _IdealRanking:
-    """Return the ideal ranking of each query, and its overlap with the ranking.
-
-    The ideal ranking sorts documents of positive gain by decreasing gain. Documents of equal gain
-    keep their order in the ranking; documents that were not retrieved are last.
-    """
-    # Rank of each judged document; one that was not retrieved has a rank that contributes nothing.
-    rank_beyond = DEPTH + 1
-    rank_of_document = np.full(len(gain), rank_beyond, dtype=np.intp)
+    """Return the ideal ranking of each query, and its overlap with the ranking."""
+    # The rank of each judged document; one that was not retrieved is below the last depth.
+    rank_of_document = np.full(len(gain), DEPTH + 1, dtype=np.intp)
     rank_of_document[hits.row] = hits.rank
-
-    positive = np.flatnonzero(gain > 0)
-    # Sort by query, then by decreasing gain, then by rank: `lexsort` sorts by its last key first.
-    rank_key = rank_of_document[positive]
-    gain_key = -gain[positive]
-    query_key = hits.pool_query[positive]
-    order = np.lexsort((rank_key, gain_key, query_key))
-    documents = positive[order]
+    documents = _ideal_order(hits.pool_query, gain, rank_of_document)
     query = hits.pool_query[documents]
     ideal_rank = positions(query) + 1
-
-    # A document is in the overlap from the lower of its two ranks (the larger number) on.
+    # Both rankings have a document among their first k from the larger one of its ranks on.
     rank_in_both = np.maximum(ideal_rank, rank_of_document[documents])
-    contribution_from_rank = _contributions_by_rank(p)  # up to `rank_beyond`
-    contributions = contribution_from_rank[np.minimum(rank_in_both, rank_beyond)]
-    # Compared with itself, the ideal ranking has each document in the overlap from its ideal rank.
-    ideal_contributions = contribution_from_rank[np.minimum(ideal_rank, rank_beyond)]
-    maximum = hits.total(ideal_contributions, query)
-    return _IdealRanking(documents, contributions, maximum)
+    contributions = _contributions_from(rank_in_both, p)
+    ideal_contributions = _contributions_from(ideal_rank, p)
+    maximum = sums(query, ideal_contributions, hits.n_queries)
+    return _IdealRanking(documents, query, contributions, maximum)
+
+
+def _ideal_order(query: Ints, gain: Floats, rank: Ints) -> Ints:
+    """Return the documents of positive gain, sorted by query, decreasing gain and rank.
+
+    The parameters are of all judged documents. Documents of equal gain keep their order in the
+    ranking, and those that were not retrieved are last.
+    """
+    positive = np.flatnonzero(gain > 0)
+    # `lexsort` sorts by its last key first.
+    order = np.lexsort((rank[positive], -gain[positive], query[positive]))
+    return positive[order]
+
+
+def _contributions_from(rank: Ints, p: float) -> Floats:
+    """Return the contribution to RBO of documents that are in both rankings from a rank on."""
+    # Below the last depth, all ranks contribute nothing.
+    index = np.minimum(rank, DEPTH + 1)
+    return _contributions_by_rank(p)[index]
 
 
 @cache

@@ -7,6 +7,7 @@ ICTIR 2017, Eq. 1-9.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,65 +24,86 @@ def errors(hits: Hits, grade: Ints) -> Floats:
     documents by grade; documents of equal grade keep their order. `grade` is that of each judged
     document, 0 for the lowest grade, which unjudged documents have, too.
     """
-    # A document of the lowest grade is never before the one above it in the ideal order. Only the
-    # other hits, the "better" ones, can be in error; the arrays below have one element for each.
+    # In the ideal order, documents of the lowest grade are never before the one above them: they
+    # have no error.
     grade_of_hit = grade[hits.row]
     is_better = grade_of_hit > 0
-    query = hits.query[is_better]
-    rank = hits.rank[is_better]
-    better_grade = grade_of_hit[is_better].astype(np.float64)
-    ideal_rank = ranks_within_queries(query, better_grade)
-    ideal_rank_above = _ideal_ranks_above(query, rank, ideal_rank, hits.n_queries)
-    error = np.maximum(ideal_rank_above - ideal_rank, 0)
-    has_document_above = rank > 1
-    result = np.zeros(len(hits.query))
-    result[is_better] = np.where(has_document_above, error, 0)
+    better = hits.select(is_better)
+    error = np.zeros(len(hits.query))
+    error[is_better] = _errors_of_better(better, grade_of_hit[is_better])
+    return error
+
+
+def _errors_of_better(better: Hits, grade: Ints) -> Ints:
+    """Return the error of each hit above the lowest grade.
+
+    `better` are these hits alone, and `grade` is the grade of each.
+    """
+    ideal_rank = ranks_within_queries(better.query, grade.astype(np.float64))
+    ideal_rank_above = _ideal_ranks_above(better, ideal_rank)
+    n_ranks_too_low = np.maximum(ideal_rank_above - ideal_rank, 0)
+    has_document_above = better.rank > 1
+    return np.where(has_document_above, n_ranks_too_low, 0)
+
+
+def _ideal_ranks_above(better: Hits, ideal_rank: Ints) -> Ints:
+    """Return the ideal rank of the document directly above each hit; any number at rank 1.
+
+    `better` are the hits above the lowest grade, and `ideal_rank` is the ideal rank of each.
+    """
+    # The document above is the previous hit if that is of the same query and one rank above.
+    # Otherwise it has the lowest grade.
+    result = _ideal_ranks_of_lowest_above(better)
+    has_same_query = better.query[1:] == better.query[:-1]
+    has_next_rank = better.rank[1:] == better.rank[:-1] + 1
+    is_below_previous = has_same_query & has_next_rank
+    result[1:] = np.where(is_below_previous, ideal_rank[:-1], result[1:])
     return result
 
 
-def _ideal_ranks_above(query: Ints, rank: Ints, ideal_rank: Ints, n_queries: int) -> Ints:
-    """Return the ideal rank of the document directly above each better document.
+def _ideal_ranks_of_lowest_above(better: Hits) -> Ints:
+    """Return the ideal rank of the document directly above each hit if it has the lowest grade.
 
-    Better documents are those above the lowest grade. The arrays have one element for each, by
-    query and rank. The result is meaningless at rank 1.
+    `better` are the hits above the lowest grade. In the ideal order, all of them come first, then
+    the documents of the lowest grade, which keep their order.
     """
-    # First, suppose that the document directly above has the lowest grade. In the ideal order, it
-    # follows all better documents, and the documents of the lowest grade that are above it.
-    n_better = np.bincount(query, minlength=n_queries)
-    n_better_above = positions(query)
-    n_lowest_above = rank - 1 - n_better_above  # including the document directly above
-    result = n_better[query] + n_lowest_above
-    # If it is better, it is the previous element: of the same query, and one rank above.
-    is_same_query = query[1:] == query[:-1]
-    is_next_rank = rank[1:] == rank[:-1] + 1
-    upper = np.flatnonzero(is_same_query & is_next_rank)
-    lower = upper + 1
-    result[lower] = ideal_rank[upper]
-    return result
+    n_better = np.bincount(better.query, minlength=better.n_queries)
+    n_above = better.rank - 1
+    n_better_above = positions(better.query)
+    n_lowest_above = n_above - n_better_above
+    return n_better[better.query] + n_lowest_above
 
 
-def _worst_sums(n_ret: Ints, constants: Sequence[float]) -> Floats:
-    """Return the sum of discounted costs of the worst ranking as long as that of each query.
+class _WorstErrors(NamedTuple):
+    """The errors ε of the worst rankings as long as those of some queries.
 
-    The errors ε of the worst ranking of n documents are n - 2j - 1 for j = 0 … ⌊n/2 - 1⌋, the same
-    ones on all aspects. Their discounts are 1 / (1 + log2(1 + j)), their costs Π(μ_a + ε) - Π μ_a
-    for the constants μ_a of the aspects.
+    The worst ranking of n documents has the errors n - 1, n - 3, …, down to 1 or 2. The arrays
+    `error`, `discount` and `length_index` have one element per error, for each length once:
+    rankings of 2 and 5 documents have the errors [1, 4, 2] and the length indices [0, 1, 1].
     """
-    # Queries with equally long rankings share the sum; each has an index of the distinct lengths.
-    lengths, index_of_query = np.unique(n_ret, return_inverse=True)
-    n_lengths = len(lengths)
-    # One element per error: the index of its length, and j.
-    # The lengths [2, 5] have 1 and 2 errors, with the index [0, 1, 1] and j [0, 0, 1].
-    n_errors = lengths // 2
-    index = np.repeat(np.arange(n_lengths), n_errors)
-    j = positions(index)
-    worst_error = lengths[index] - 2 * j - 1
-    errors_of_aspects = [worst_error] * len(constants)
-    cost = _products(constants, errors_of_aspects)
-    divisor = 1.0 + np.log2(1.0 + j)
-    discount = 1.0 / divisor
-    sum_of_length = sums(index, cost * discount, n_lengths)
-    return sum_of_length[index_of_query]
+
+    error: Ints
+    discount: Floats
+    length_index: Ints
+    #: The length index of each query, shape (n_queries,).
+    index_of_query: Ints
+
+    @classmethod
+    def of_lengths(cls, n_ret: Ints) -> _WorstErrors:
+        """Return the errors of rankings as long as those of queries with `n_ret` documents."""
+        lengths, index_of_query = np.unique(n_ret, return_inverse=True)
+        n_errors = lengths // 2
+        length_index = np.repeat(np.arange(len(lengths)), n_errors)
+        j = positions(length_index)  # 0, 1, … for the errors of a ranking
+        error = lengths[length_index] - 1 - 2 * j
+        discount = 1.0 / (1.0 + np.log2(1.0 + j))
+        return cls(error, discount, length_index, index_of_query)
+
+    def discounted_sums(self, cost: Floats | Ints) -> Floats:
+        """Return Σ cost · discount of the worst ranking of each query, given the errors' costs."""
+        n_lengths = int(self.index_of_query.max(initial=-1)) + 1
+        sum_of_length = sums(self.length_index, cost * self.discount, n_lengths)
+        return sum_of_length[self.index_of_query]
 
 
 def _normalise(error: Floats, n_ret: Ints, maximum: Floats) -> Floats:
@@ -96,20 +118,22 @@ def _normalise(error: Floats, n_ret: Ints, maximum: Floats) -> Floats:
     return np.where(is_empty, 0.0, normalised)
 
 
-def _products(constants: Sequence[float], epsilons: Sequence[Floats] | Sequence[Ints]) -> Floats:
-    """Return Π(μ_a + ε_a) - Π μ_a for the constant μ_a and the errors ε_a of each aspect a.
+def _increase_of_product(
+    factors: Sequence[float], increases: Sequence[Floats] | Sequence[Ints]
+) -> Floats:
+    """Return Π(μ_a + ε_a) - Π μ_a for the factors μ_a and their increases ε_a, per aspect a.
 
-    It is computed as a sum of non-negative terms, which avoids cancellation if some μ is large.
+    It is computed as a sum of non-negative terms, which avoids cancellation.
     """
-    # The difference D = Π(μ + ε) - Π μ, and the product Π μ, of the aspects so far.
-    difference: Floats = np.zeros(len(epsilons[0]))
+    # With one more aspect, the product P = Π μ becomes P μ, and the difference D = Π(μ + ε) - P
+    # becomes (D + P) (μ + ε) - P μ = D (μ + ε) + P ε.
+    difference: Floats = np.zeros(len(increases[0]))
     product = 1.0
-    for constant, epsilon in zip(constants, epsilons, strict=True):
-        # The next difference is (D + Π μ) (μ + ε) - (Π μ) μ = D (μ + ε) + (Π μ) ε.
-        scaled_difference = difference * (constant + epsilon)
-        next_difference = scaled_difference + product * epsilon
-        difference = np.asarray(next_difference, dtype=np.float64)
-        product *= constant
+    for factor, increase in zip(factors, increases, strict=True):
+        old_part = difference * (factor + increase)
+        new_part = product * increase
+        difference = np.asarray(old_part + new_part, dtype=np.float64)
+        product *= factor
     return difference
 
 
@@ -117,42 +141,56 @@ def nlre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> 
     """Compute the normalised local rank error (Eq. 4-6, with a factor per aspect)."""
     error_of_hit = _nlre_errors(hits, epsilons, constants)
     error = hits.total(error_of_hit)
-    maximum = _worst_sums(hits.n_ret, constants)
+    maximum = _nlre_maxima(hits, constants)
     return _normalise(error, hits.n_ret, maximum)
 
 
 def nlre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Breakdown:
     """Return NLRE as 1 minus the errors of adjacent documents, at the rank of the lower one."""
     error_of_hit = _nlre_errors(hits, epsilons, constants)
-    maximum = _worst_sums(hits.n_ret, constants)
-    cost = ratio(error_of_hit, maximum[hits.query])
-    # The value is 1 - Σ cost; `_breakdown` adds the 1.
-    contribution = 0.0 - cost  # unlike -cost, never -0
-    return _breakdown(hits, contribution, cost)
+    maximum = _nlre_maxima(hits, constants)
+    relative_error = ratio(error_of_hit, maximum[hits.query])
+    contribution = 0.0 - relative_error  # unlike -relative_error, never -0
+    # Without its error, a hit would raise the value by the whole error.
+    return _breakdown_from_one(hits, contribution, swap_cost=relative_error)
 
 
 def _pair_divisors(hits: Hits) -> Floats:
-    """Return the divisor log2(1 + i) of the pair (i, i + 1) whose lower document is each hit."""
-    # A hit at rank 1 is in no pair; its divisor is 1, for an error of 0.
-    lower_rank = np.maximum(hits.rank, 2)
-    return np.asarray(np.log2(lower_rank), dtype=np.float64)
+    """Return the divisor of the error of each hit relative to the document above it: log2(rank).
 
-
-def _breakdown(hits: Hits, contribution: Floats, swap_cost: Floats, how: str = STATED) -> Breakdown:
-    """Return the breakdown of values that are 1 plus the contributions of the hits.
-
-    `contribution` and `swap_cost` are of each hit, relative to the document above it. Breakdowns
-    have all retrieved documents, so both are spread to these, with 0 for unjudged ones.
+    For the documents at ranks i and i + 1, it is log2(1 + i) in the paper. A hit at rank 1 has no
+    document above it, and an error of 0: its divisor is 1.
     """
-    dense = hits.dense()  # all retrieved documents
-    pair_discount = 1.0 / _pair_divisors(dense)
-    has_document_above = dense.rank > 1
+    divisor = np.ones(len(hits.rank))
+    has_document_above = hits.rank > 1
+    np.log2(hits.rank, out=divisor, where=has_document_above)
+    return divisor
+
+
+def _breakdown_from_one(
+    hits: Hits, contribution: Floats, swap_cost: Floats, how: str = STATED
+) -> Breakdown:
+    """Return the breakdown of values that are 1 plus the contributions; 0 for empty rankings.
+
+    Parameters
+    ----------
+    hits : Hits
+        The retrieved documents that are judged. A breakdown has all retrieved documents: unjudged
+        ones contribute 0.
+    contribution, swap_cost : ndarray of float, shape (n_hits,)
+        What the error of each hit relative to the document above it adds to the value, and by how
+        much the value would grow without it.
+    how : str
+        How contributions are defined, see `Breakdown`.
+    """
+    retrieved = hits.dense()
+    has_document_above = retrieved.rank > 1
+    pair_discount = 1.0 / _pair_divisors(retrieved)
     discount = np.where(has_document_above, pair_discount, np.nan)
-    # The 1 of each value; an empty ranking has the value 0.
-    is_retrieved = hits.n_ret > 0
-    offset = is_retrieved.astype(np.float64)
+    is_not_empty = hits.n_ret > 0
+    offset = np.where(is_not_empty, 1.0, 0.0)
     return Breakdown(
-        dense,
+        retrieved,
         hits.spread(contribution),
         discount=discount,
         offset=offset,
@@ -163,86 +201,87 @@ def _breakdown(hits: Hits, contribution: Floats, swap_cost: Floats, how: str = S
 
 def _nlre_errors(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
     """Return the discounted error of each hit relative to the document above it."""
-    return _products(constants, epsilons) / _pair_divisors(hits)
+    cost = _increase_of_product(constants, epsilons)
+    return cost / _pair_divisors(hits)
+
+
+def _nlre_maxima(hits: Hits, constants: Sequence[float]) -> Floats:
+    """Return the NLRE error of the worst ranking as long as that of each query."""
+    worst = _WorstErrors.of_lengths(hits.n_ret)
+    # The errors of the worst ranking are the same on all aspects.
+    errors_of_aspects = [worst.error] * len(constants)
+    cost = _increase_of_product(constants, errors_of_aspects)
+    return worst.discounted_sums(cost)
 
 
 def ngre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
     """Compute the normalised global rank error (Eq. 7-9, with a factor per aspect)."""
     divisor = _pair_divisors(hits)
-    sums_of_errors = []
+    sums_of_aspects = []
     for constant, epsilon in zip(constants, epsilons, strict=True):
         sum_of_errors = hits.total(epsilon / divisor)
-        sums_of_errors.append(constant * sum_of_errors)
-    error = _growth(sums_of_errors)
+        sums_of_aspects.append(constant * sum_of_errors)
+    error = _global_error(sums_of_aspects)
     maximum = _ngre_maxima(hits, constants)
     return _normalise(error, hits.n_ret, maximum)
 
 
-def ngre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Breakdown:
-    """Return NGRE as 1 minus what the error of each hit adds to the errors of the hits above it.
+def _global_error(sums_of_aspects: Sequence[Floats]) -> Floats:
+    """Return the global error of rankings: Π(1 + x) - 1 for the sums x of errors per aspect."""
+    ones = [1.0] * len(sums_of_aspects)
+    return _increase_of_product(ones, sums_of_aspects)
 
-    The error of a ranking is the "growth" Π(1 + sum of errors) - 1, over the aspects.
-    """
+
+def ngre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Breakdown:
+    """Return NGRE as 1 minus what each hit adds to the global error of the hits above it."""
     divisor = _pair_divisors(hits)
     errors_of_aspects = []
     for constant, epsilon in zip(constants, epsilons, strict=True):
         weighted_error = constant * epsilon
         errors_of_aspects.append(weighted_error / divisor)
-    growth_to_hit = _growth_to_hits(hits, errors_of_aspects)
-    # The growth down to the hit above is the previous element; the first hit of a query has none.
-    growth_above = np.zeros(len(growth_to_hit))
-    growth_above[1:] = growth_to_hit[:-1]
+    error_to_hit = _global_errors_to_hits(hits, errors_of_aspects)
+    # Down to the hit above: the previous element, and 0 for the first hit of a query.
     is_first = positions(hits.query) == 0
-    growth_above[is_first] = 0.0
-    # More growth lowers the value, so contributions are at most 0.
-    maxima = _ngre_maxima(hits, constants)
-    maximum = maxima[hits.query]
-    contribution = ratio(growth_above - growth_to_hit, maximum)
-    growth_by_hit = _growth_by_hits(hits, errors_of_aspects)
-    swap_cost = ratio(growth_by_hit, maximum)
-    return _breakdown(hits, contribution, swap_cost, MARGINAL)
+    error_above = np.where(is_first, 0.0, np.roll(error_to_hit, 1))
+
+    maximum = _ngre_maxima(hits, constants)[hits.query]
+    contribution = ratio(error_above - error_to_hit, maximum)
+    decrease_without_hit = _decreases_without_hits(hits, errors_of_aspects)
+    swap_cost = ratio(decrease_without_hit, maximum)
+    return _breakdown_from_one(hits, contribution, swap_cost, MARGINAL)
 
 
-def _growth_to_hits(hits: Hits, errors_of_aspects: Sequence[Floats]) -> Floats:
-    """Return, for each hit, Π(1 + sum of errors) - 1 of the hits down to it in its query."""
+def _global_errors_to_hits(hits: Hits, errors_of_aspects: Sequence[Floats]) -> Floats:
+    """Return, for each hit, the global error of the hits of its query down to it."""
     first = firsts(hits.query)
-    sums_of_errors = []
+    sums_to_hits = []
     for error in errors_of_aspects:
         # `running` continues over queries, so what precedes the query is subtracted.
         running = np.cumsum(error)
         before = running - error
-        sums_of_errors.append(running - before[first])
-    return _growth(sums_of_errors)
+        sums_to_hits.append(running - before[first])
+    return _global_error(sums_to_hits)
 
 
-def _growth_by_hits(hits: Hits, errors_of_aspects: Sequence[Floats]) -> Floats:
-    """Return by how much Π(1 + sum of errors) of its query falls without the error of each hit."""
+def _decreases_without_hits(hits: Hits, errors_of_aspects: Sequence[Floats]) -> Floats:
+    """Return, for each hit, by how much the global error of its query falls without its error."""
     all_sums = []
     sums_without_hit = []
     for error in errors_of_aspects:
         total = hits.total(error)
         all_sums.append(total)
+        difference = total[hits.query] - error
         # Rounding may give differences below 0.
-        without_hit = np.maximum(total[hits.query] - error, 0.0)
-        sums_without_hit.append(without_hit)
-    growth = _growth(all_sums)
-    growth_without_hit = _growth(sums_without_hit)
-    return growth[hits.query] - growth_without_hit
-
-
-def _growth(sums_of_errors: Sequence[Floats]) -> Floats:
-    """Return Π(1 + x) - 1, term by term, which avoids cancellation if the sums x are small."""
-    growth = np.zeros(len(sums_of_errors[0]))
-    for sum_of_errors in sums_of_errors:
-        # (growth + 1) (1 + x) - 1
-        growth = growth * (1.0 + sum_of_errors) + sum_of_errors
-    return growth
+        sums_without_hit.append(np.maximum(difference, 0.0))
+    global_error = _global_error(all_sums)
+    error_without_hit = _global_error(sums_without_hit)
+    return global_error[hits.query] - error_without_hit
 
 
 def _ngre_maxima(hits: Hits, constants: Sequence[float]) -> Floats:
-    """Return the maximum NGRE error of a ranking as long as that of each query."""
-    # With the single constant 0, the cost of an error is the error: Π(0 + ε) - 0 = ε.
-    worst_sum = _worst_sums(hits.n_ret, [0.0])
-    # The worst ranking has these errors on all aspects, each times the constant of the aspect.
-    sums_of_errors = [constant * worst_sum for constant in constants]
-    return _growth(sums_of_errors)
+    """Return the global error of the worst ranking as long as that of each query."""
+    worst = _WorstErrors.of_lengths(hits.n_ret)
+    worst_sum = worst.discounted_sums(worst.error)
+    # Its errors are the same on all aspects, each times the constant of the aspect.
+    sums_of_aspects = [constant * worst_sum for constant in constants]
+    return _global_error(sums_of_aspects)

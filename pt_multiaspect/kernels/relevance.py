@@ -10,6 +10,7 @@ from .._typing import Bools, Floats, Ints
 from .hits import (
     Hits,
     descending,
+    heads,
     positions,
     ratio,
     running_product,
@@ -108,15 +109,16 @@ def _ideal_sum(hits: Hits, target: Target) -> Floats:
     ideal_gain = target.gain[ideal_order]
     counted_gain = np.maximum(ideal_gain, 1.0)
     sum_to_rank = running_total(counted_gain, target.query)
-    # Where the ranking of each query begins: 2 and 3 documents begin at 0 and 2.
+
     n_judged = np.bincount(target.query, minlength=target.n_queries)
-    start = np.cumsum(n_judged) - n_judged
-    # The rank of a hit, or the last rank of the ideal ranking if that ends above.
     last_ideal_rank = n_judged[hits.query]
     ideal_rank = np.minimum(hits.rank, last_ideal_rank)
     n_ranks_below = hits.rank - ideal_rank  # each counts 1
-    index = start[hits.query] + ideal_rank - 1
-    ideal_sum = sum_to_rank[index] + n_ranks_below
+    # Where the ideal ranking of each query begins: those of 2 and 3 documents begin at 0 and 2.
+    first_of_query = np.cumsum(n_judged) - n_judged
+    n_ranks_above = ideal_rank - 1
+    position_of_rank = first_of_query[hits.query] + n_ranks_above
+    ideal_sum = sum_to_rank[position_of_rank] + n_ranks_below
     return np.asarray(ideal_sum, dtype=np.float64)
 
 
@@ -141,29 +143,37 @@ def expected_search_length(
         Number of relevant documents wanted.
     """
     levels = _levels(level, hits, positive, target, n_positive)
-    query = levels.query
-    n_relevant = levels.n_relevant
     # Queries with fewer relevant documents than wanted need all of them.
-    n_needed = np.minimum(wanted, n_positive)
-    n_needed_of_query = n_needed.astype(np.intp)[query]
-    # The search ends in the level in which the number of relevant documents reaches the needed one.
-    relevant_to_level = running_sum(n_relevant, query)
-    relevant_before = relevant_to_level - n_relevant
-    is_short_before = relevant_before < n_needed_of_query
-    is_reached = relevant_to_level >= n_needed_of_query
-    is_last_level = is_short_before & is_reached
+    n_needed = np.minimum(wanted, n_positive).astype(np.intp)
+    expected = _lengths_to_needed(levels, n_needed)
+    # Without relevant documents, the search goes through all documents.
+    all_non_relevant = sums(levels.query, levels.n_non_relevant, hits.n_queries)
+    return np.where(n_positive > 0, expected, all_non_relevant)
 
-    # The search passes all non-relevant documents before that level. Within the level, in random
-    # order, it passes n_non_relevant / (n_relevant + 1) on average per relevant document.
+
+def _lengths_to_needed(levels: _Levels, n_needed: Ints) -> Floats:
+    """Return the expected number of non-relevant documents before the last needed relevant one.
+
+    The shape is (n_queries,), as that of `n_needed`, the number of needed documents; 0 for none.
+    """
+    query = levels.query
+    n_needed_of_level = n_needed[query]
+    # The search ends in the level in which the number of relevant documents reaches the needed one.
+    relevant_to_level = running_sum(levels.n_relevant, query)
+    relevant_before = relevant_to_level - levels.n_relevant
+    begins_short = relevant_before < n_needed_of_level
+    ends_with_enough = relevant_to_level >= n_needed_of_level
+    is_last = begins_short & ends_with_enough
+
+    # It passes all non-relevant documents before that level. In the level, which is in random
+    # order, it passes n_non_relevant / (n_relevant + 1) on average for each relevant document that
+    # is still needed.
     non_relevant_to_level = running_sum(levels.n_non_relevant, query)
     non_relevant_before = non_relevant_to_level - levels.n_non_relevant
-    n_needed_in_level = n_needed_of_query - relevant_before
-    passed_in_level = levels.n_non_relevant * n_needed_in_level / (n_relevant + 1.0)
+    still_needed = n_needed_of_level - relevant_before
+    passed_in_level = levels.n_non_relevant * still_needed / (levels.n_relevant + 1.0)
     length = non_relevant_before + passed_in_level
-    expected = sums(query[is_last_level], length[is_last_level], hits.n_queries)
-    # Without relevant documents, the search goes through all documents.
-    all_non_relevant = sums(query, levels.n_non_relevant, hits.n_queries)
-    return np.where(n_positive > 0, expected, all_non_relevant)
+    return sums(query[is_last], length[is_last], len(n_needed))
 
 
 class _Levels(NamedTuple):
@@ -182,34 +192,33 @@ def _levels(
 
     The parameters are those of `expected_search_length`.
     """
-    # Count the documents, and the relevant ones, of the levels of retrieved documents, which are
-    # numbered from 0 over all queries.
+    retrieved = _levels_of_retrieved(level, hits, positive)
+    rest = _levels_of_rest(hits, positive, target, n_positive)
+    query = np.append(retrieved.query, rest.query)
+    n_relevant = np.append(retrieved.n_relevant, rest.n_relevant)
+    n_non_relevant = np.append(retrieved.n_non_relevant, rest.n_non_relevant)
+    # The stable order keeps the rest of a query behind its other levels.
+    order = np.argsort(query, kind="stable")
+    return _Levels(query[order], n_relevant[order], n_non_relevant[order])
+
+
+def _levels_of_retrieved(level: Ints, hits: Hits, positive: Bools) -> _Levels:
+    """Return the levels of retrieved documents, which are numbered from 0 over all queries."""
     n_levels = int(level.max(initial=-1)) + 1
     n_documents = np.bincount(level, minlength=n_levels)
-    is_relevant_hit = positive[hits.row]
     level_of_hit = level[hits.retrieved_index]
+    is_relevant_hit = positive[hits.row]
     n_relevant = np.bincount(level_of_hit[is_relevant_hit], minlength=n_levels)
-    query_of_level = _queries_of_levels(level, hits)
+    query_of_document = np.repeat(np.arange(hits.n_queries), hits.n_ret)
+    query = query_of_document[heads(level)]
+    return _Levels(query, n_relevant, n_documents - n_relevant)
 
-    # Add one level per query: its judged documents that were not retrieved.
-    all_queries = np.arange(hits.n_queries)
-    n_judged = target.total(target.judged)
+
+def _levels_of_rest(hits: Hits, positive: Bools, target: Target, n_positive: Floats) -> _Levels:
+    """Return one level per query: its judged documents that were not retrieved."""
+    query = np.arange(hits.n_queries)
     n_judged_hits = hits.total(target.judged[hits.row])
-    n_judged_left = n_judged - n_judged_hits
-    n_relevant_left = n_positive - hits.total(is_relevant_hit)
-    query = np.concatenate([query_of_level, all_queries])
-    all_documents = np.concatenate([n_documents, n_judged_left]).astype(np.intp)
-    all_relevant = np.concatenate([n_relevant, n_relevant_left]).astype(np.intp)
-    all_non_relevant = all_documents - all_relevant
-    # The stable order keeps the added levels behind the others of their queries.
-    order = np.argsort(query, kind="stable")
-    return _Levels(query[order], all_relevant[order], all_non_relevant[order])
-
-
-def _queries_of_levels(level: Ints, hits: Hits) -> Ints:
-    """Return the query of each level of retrieved documents, given the level of each document."""
-    all_queries = np.arange(hits.n_queries)
-    query_of_document = np.repeat(all_queries, hits.n_ret)
-    # Levels are numbered from 0, so the first document begins one if -1 is put before it.
-    begins_level = np.diff(level, prepend=-1) > 0
-    return query_of_document[begins_level]
+    n_documents = target.total(target.judged) - n_judged_hits
+    n_relevant = n_positive - hits.total(positive[hits.row])
+    n_non_relevant = n_documents - n_relevant
+    return _Levels(query, n_relevant.astype(np.intp), n_non_relevant.astype(np.intp))

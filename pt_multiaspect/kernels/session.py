@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 
 from .._typing import Floats, Ints
-from .hits import Hits, best_rows, positions
+from .hits import Hits, best_rows, heads, positions
 
 
 def _reduce_gain(gain: Floats, cumulated: Floats, overlap: float) -> Floats:
@@ -15,11 +15,11 @@ def _reduce_gain(gain: Floats, cumulated: Floats, overlap: float) -> Floats:
 
     The base of the logarithm is `overlap`.
     """
-    # A cumulated gain below 1 has a negative logarithm, which reduces no gain: as that of 1, 0.
-    logarithm = np.log(np.maximum(cumulated, 1.0))
-    covered = logarithm / np.log(overlap)
-    # Gains are never raised.
-    divisor = np.maximum(covered, 1.0)
+    # Below 1, the logarithm is negative, and reduces no gain: 1, whose logarithm is 0, stands for
+    # such cumulated gains.
+    at_least_one = np.maximum(cumulated, 1.0)
+    logarithm = np.log(at_least_one) / np.log(overlap)
+    divisor = np.maximum(logarithm, 1.0)
     return np.asarray(gain / divisor, dtype=np.float64)
 
 
@@ -54,27 +54,34 @@ def _reduced_gains(hits: Hits, gain: Floats, overlap: float) -> Floats:
 
     `gain` and the result have the shape (n_themes, n_hits).
     """
-    n_themes = len(gain)
     # The hits of a query with a gain on a theme, by rank, are a sequence. The arrays below have one
     # element per hit of a sequence: its theme, its index among the hits, and its sequence.
     theme, hit = np.nonzero(gain)
     sequence = theme * hits.n_queries + hits.query[hit]
+    n_sequences = len(gain) * hits.n_queries
     reduced_gain = np.zeros(gain.shape)
-    cumulated = np.zeros(n_themes * hits.n_queries)  # the reduced gains of each sequence so far
+    cumulated = np.zeros(n_sequences)  # the reduced gains of each sequence so far
     # Each gain depends on those above it in its sequence. So all first hits of sequences are
     # processed together, then all second ones, and so on.
-    position = positions(sequence)
-    by_position = np.argsort(position, kind="stable")
-    n_at_position = np.bincount(position)
-    ends = np.cumsum(n_at_position)
-    for elements in np.split(by_position, ends[:-1]):
+    for elements in _elements_by_position(sequence):
         sequences = sequence[elements]
         element = (theme[elements], hit[elements])
-        cumulated_gain = cumulated[sequences]
-        reduced = _reduce_gain(gain[element], cumulated_gain, overlap)
+        reduced = _reduce_gain(gain[element], cumulated[sequences], overlap)
         cumulated[sequences] += reduced
         reduced_gain[element] = reduced
     return reduced_gain
+
+
+def _elements_by_position(sequence: Ints) -> list[Ints]:
+    """Return the indices of all first elements of sequences, then of all second ones, and so on.
+
+    `sequence` is the sequence of each element, those of a sequence adjacent: the sequences
+    [0, 0, 1] give the indices [0, 2] and [1].
+    """
+    position = positions(sequence)
+    by_position = np.argsort(position, kind="stable")
+    first_of_position = heads(position[by_position])
+    return np.split(by_position, first_of_position[1:])
 
 
 def greedy_utility(
@@ -98,29 +105,27 @@ def greedy_utility(
     -------
     ndarray of float, shape (n_queries,)
     """
-    # The candidates for the next rank, of all queries: one document for all with the same gains and
-    # usability, of which `n_left` are not ranked yet.
+    # Documents with the same query, gains and usability are of one type. One document stands for
+    # each type, of which `n_left` documents are not ranked yet.
     candidate, n_left = _document_types(hits, themes, usability)
     cumulated = np.zeros((len(themes), hits.n_queries))  # the reduced gains so far
     total = np.zeros(hits.n_queries)
+    rank = 0
     n_ranks = len(hits.pool_query)  # no ranking is longer
     if cutoff is not None:
         n_ranks = cutoff
-    for _ in range(n_ranks):
-        if len(candidate) == 0:
-            break
-        # The utility that each candidate would add at this rank.
+    while len(candidate) > 0 and rank < n_ranks:
+        rank += 1
         query = hits.pool_query[candidate]
-        gain = themes[:, candidate]  # (n_themes, n_candidates)
-        reduced_gain = _reduce_gain(gain, cumulated[:, query], overlap)
+        reduced_gain = _reduce_gain(themes[:, candidate], cumulated[:, query], overlap)
         sum_of_gains = reduce(np.add, reduced_gain)  # over the themes
         added_utility = usability[candidate] * sum_of_gains
-        # Rank the best candidate of each query; the first one in case of ties.
+        # One index of a candidate per query: the best one, or the first of equal ones.
         chosen = best_rows(query, added_utility, hits.n_queries)
         query_of_chosen = query[chosen]
         cumulated[:, query_of_chosen] += reduced_gain[:, chosen]
         total[query_of_chosen] += added_utility[chosen]
-        # A candidate whose documents are all ranked is no longer one.
+        # Types whose documents are all ranked are no longer candidates.
         n_left[chosen] -= 1
         is_left = n_left > 0
         candidate = candidate[is_left]
@@ -138,19 +143,22 @@ def _document_types(hits: Hits, themes: Floats, usability: Floats) -> tuple[Ints
     has_gain = themes.any(axis=0)
     is_usable = usability > 0
     useful = np.flatnonzero(is_usable & has_gain)
-    # `lexsort` sorts by its last key first, so the keys are in reverse order: the last theme first.
-    # Negative keys give a decreasing order.
-    theme_keys = -themes[::-1, useful]
-    usability_key = -usability[useful]
-    query_key = hits.pool_query[useful]
-    order = np.lexsort((*theme_keys, usability_key, query_key))
-    documents = useful[order]
-    # Now the documents of a type are adjacent. A type begins where a document (a column) differs
-    # from the previous one in any property (a row): the first one differs from -1, which none has.
-    query = hits.pool_query[documents]
-    properties = np.vstack([query, usability[documents], themes[:, documents]])
-    change = np.diff(properties, axis=1, prepend=-1.0)
-    begins_type = (change != 0).any(axis=0)
-    start = np.flatnonzero(begins_type)
-    n_documents = np.diff(start, append=len(documents))
-    return documents[start], n_documents
+    # One column per document. Negative numbers give a decreasing order.
+    query = hits.pool_query[useful]
+    keys = np.vstack([query, -usability[useful], -themes[:, useful]])
+    # `lexsort` sorts by its last key first, so the rows are passed in reverse order.
+    order = np.lexsort(keys[::-1])
+    start = _block_starts(keys[:, order])
+    n_documents = np.diff(start, append=len(useful))
+    first_of_type = order[start]
+    return useful[first_of_type], n_documents
+
+
+def _block_starts(columns: Floats) -> Ints:
+    """Return the index of the first column of each block of adjacent equal columns."""
+    differs = columns[:, 1:] != columns[:, :-1]
+    differs_from_previous = differs.any(axis=0)
+    n_columns = columns.shape[1]
+    is_start = np.ones(n_columns, dtype=np.bool_)
+    is_start[1:] = differs_from_previous
+    return np.flatnonzero(is_start)

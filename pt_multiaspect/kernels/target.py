@@ -42,9 +42,10 @@ class Source(Protocol):
         """
 
     def check_degrees(self) -> None:
-        """Warn of labels below 0 without declared gains (each class of sources implements it).
+        """Warn if labels are below 0 but have no declared gains.
 
-        It is called by measures that rank harmful documents lowest.
+        Measures that rank harmful documents lowest call it: to them, such documents are harmful.
+        This protocol has no code; each class of sources implements it.
         """
 
     def mapped_gains(self, gains: Mapping[float, float]) -> Floats:

@@ -42,7 +42,10 @@ def check_present(values: NDArray[Any], name: object, what: str) -> None:
 
 
 def is_arrow(column: pd.Series[Any]) -> bool:
-    """Return whether a column is stored by Arrow, in valid UTF-8 if it contains strings."""
+    """Return whether a column is stored by Arrow.
+
+    Strings are stored as UTF-8 then, which is always valid.
+    """
     if isinstance(column.dtype, pd.ArrowDtype):
         return True
     storage = getattr(column.dtype, "storage", None)  # of pandas' type of strings only

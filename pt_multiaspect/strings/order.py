@@ -41,13 +41,14 @@ def _descending_keys_of_floats32(scores: NDArray[Any]) -> NDArray[np.uint32]:
     increase with the absolute value.
     """
     bits = scores.view(np.uint32)
-    # Negative scores: the sign makes their numbers larger than those of positive scores, and the
-    # other bits increase as the score decreases. So the bits are the key.
-    is_negative = bits >> 31 == 1
-    # Positive scores: all bits but the sign are inverted, as they increase with the score.
-    all_but_sign = np.uint32(0x7FFFFFFF)
-    inverted = ~bits & all_but_sign
-    return np.where(is_negative, bits, inverted)
+    sign = bits >> 31
+    # Positive scores get the lower numbers, which begin with a bit 0: the other bits are inverted,
+    # so that the highest score has the lowest number.
+    absolute_bits = bits & np.uint32(0x7FFFFFFF)
+    inverted = np.uint32(0x7FFFFFFF) - absolute_bits
+    # The bits of negative scores are right as they are: they begin with 1, and increase with the
+    # absolute value.
+    return np.where(sign == 1, bits, inverted)
 
 
 def positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, first: Ints) -> Ints:
@@ -80,11 +81,12 @@ def positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, first: In
 
 def _break_ties(order: _OrderByScore, docnos: Texts) -> None:
     """Exchange the positions of tied rows, in place: the last docno of a tie gets the first one."""
+    # The positions of all tied rows, tie by tie.
+    positions_of_ties = order.position[order.tied_rows]
+    # The rows in their new order, also tie by tie.
     tied_docnos = docnos.take(order.tied_rows)
     by_docno = tied_docnos.descending_order(order.tie)
     rows_by_docno = order.tied_rows[by_docno]
-    # Both are sorted by tie, so each tie keeps its positions.
-    positions_of_ties = order.position[order.tied_rows]
     order.position[rows_by_docno] = positions_of_ties
 
 
@@ -125,18 +127,12 @@ def _order_of_sorted_blocks(
     shift = np.repeat(new_first - first, n_rows_of_block)
     position = np.arange(len(query)) + shift
 
-    # Rows with the same key are neighbours and tied; but the last row of a block is not tied with
-    # the first row of the next block.
+    # Within a block, rows with the same key are neighbours, and tied.
     is_tied_with_next = _equals_next(keys)
-    first_of_later_blocks = first[1:]
-    is_tied_with_next[first_of_later_blocks - 1] = False
-    is_tied_with_previous = _shift_down(is_tied_with_next)
-    tied_rows = np.flatnonzero(is_tied_with_next | is_tied_with_previous)
-    # The ties are numbered in the order of the rows: a new number at each row that is not tied with
-    # the one before it.
-    begins_tie = ~is_tied_with_previous
-    tie = np.cumsum(begins_tie, dtype=np.intp)
-    return _OrderByScore(position, tied_rows, tie[tied_rows])
+    last_rows_of_blocks = first[1:] - 1
+    is_tied_with_next[last_rows_of_blocks] = False
+    tied_rows, tie = _ties(is_tied_with_next)
+    return _OrderByScore(position, tied_rows, tie)
 
 
 def _order_by_sorting(query: Ints, keys: NDArray[np.uint32]) -> _OrderByScore:
@@ -144,22 +140,31 @@ def _order_by_sorting(query: Ints, keys: NDArray[np.uint32]) -> _OrderByScore:
 
     `query` is the query of each row, `keys` increase as scores decrease.
     """
-    # One sort by two keys: the query in the upper 32 bits of a number, the score in the lower ones.
-    lower_bits = np.uint64(32)
-    upper = query.astype(np.uint64) << lower_bits
-    query_and_score = upper | keys
-    order = np.argsort(query_and_score)
+    # One number stands for both, with the query in its upper 32 bits and the key in its lower ones:
+    # it is sorted by query, then by key.
+    n_lower_bits = np.uint64(32)
+    upper_bits = query.astype(np.uint64) << n_lower_bits
+    query_and_key = upper_bits | keys
+    order = np.argsort(query_and_key)
     position = inverse_permutation(order)
-
-    # Rows with the same query and score are neighbours in this order, and tied.
-    ordered = query_and_score[order]
+    # In this order, rows with the same query and key are neighbours, and tied.
+    ordered = query_and_key[order]
     is_tied_with_next = _equals_next(ordered)
+    tied_positions, tie = _ties(is_tied_with_next)
+    return _OrderByScore(position, order[tied_positions], tie)
+
+
+def _ties(is_tied_with_next: Bools) -> tuple[Ints, Ints]:
+    """Return the elements that are tied with a neighbour, and the number of the tie of each.
+
+    The mask [True, False, True, True, False] gives the elements [0, 1, 2, 3, 4] and the ties
+    [1, 1, 2, 2, 2].
+    """
     is_tied_with_previous = _shift_down(is_tied_with_next)
-    is_tied = is_tied_with_next | is_tied_with_previous
-    tied_rows = order[is_tied]
-    # The numbers themselves tell the ties: they are equal for tied rows, and increase.
-    tie: Any = ordered[is_tied]
-    return _OrderByScore(position, tied_rows, tie)
+    tied = np.flatnonzero(is_tied_with_next | is_tied_with_previous)
+    # Those that are not tied with the element before them begin a new tie.
+    begins_tie = ~is_tied_with_previous[tied]
+    return tied, np.cumsum(begins_tie, dtype=np.intp)
 
 
 def _equals_next(values: NDArray[Any]) -> Bools:

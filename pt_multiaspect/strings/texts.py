@@ -75,16 +75,18 @@ class Texts:
     @classmethod
     def from_strings(cls, values: Objects) -> Texts:
         """Encode an array of strings; raise TypeError if one of the values is not a string."""
-        content = _join_strings(values)  # such as b"d1\0d20\0"
+        # A zero byte ends each string: "d1" and "d20" are b"d1\0d20\0", with zeros at 2 and 6.
+        content = _join_strings(values)
         joined = np.frombuffer(content, dtype=np.uint8)
-        ends = np.flatnonzero(joined == 0)
-        if len(ends) == len(values):
-            n_bytes_with_end = np.diff(ends, prepend=-1)
-            size = n_bytes_with_end - 1
-        else:
-            # Some strings contain zero bytes, which look like ends of strings.
+        zeros = np.flatnonzero(joined == 0)
+        have_zero_bytes = len(zeros) > len(values)
+        if have_zero_bytes:
+            # Some zero bytes belong to strings.
             sizes = [len(value.encode()) for value in values.tolist()]
             size = np.array(sizes)
+        else:
+            n_bytes_with_zero = np.diff(zeros, prepend=-1)
+            size = n_bytes_with_zero - 1
         start = _starts(size, gap=1)
         return cls(_with_padding(joined), start, size)
 
@@ -149,12 +151,13 @@ class Texts:
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how pickle restores the strings: a function, and its arguments.
 
-        Bytes of the buffer before and after the strings are left out.
+        Only the bytes of the strings are kept, with `n_bytes_between` two of them, 0 or 1: the
+        sizes of the strings tell where each begins.
         """
-        content, gap = self._content_and_gap()
+        content, n_bytes_between = self._content_and_gap()
         padded_content = _with_padding(content).tobytes()
         sizes = as_bytes(self.size)
-        return _restore_texts, (padded_content, sizes, gap)
+        return _restore_texts, (padded_content, sizes, n_bytes_between)
 
     def _content_and_gap(self) -> tuple[NDArray[np.uint8], int]:
         """Return the bytes of the strings, and how many bytes follow each string in these."""
@@ -185,14 +188,12 @@ class Texts:
 
         `self.start` and `self.size` are the start of each string in the buffer and its length.
         """
-        # All bytes of a string move by as much as its start. Two strings of 2 bytes that start at 3
-        # and 7 get the bytes 0 to 3: these are at [0, 1, 2, 3] + [3, 3, 5, 5] in the buffer.
-        new_start = _starts(self.size, gap=0)
-        shift_of_string = self.start - new_start
-        shift_of_byte = np.repeat(shift_of_string, self.size)
-        new_position = np.arange(len(shift_of_byte))
-        old_position = new_position + shift_of_byte
-        return self.data[old_position]
+        # The arrays have one element per byte: the start of its string in the buffer, and its
+        # number in the string. Two strings of 2 bytes at 3 and 7: [3, 3, 7, 7] + [0, 1, 0, 1].
+        start_of_string = np.repeat(self.start, self.size)
+        n_bytes_of_earlier_strings = np.repeat(_starts(self.size, gap=0), self.size)
+        number = np.arange(len(start_of_string)) - n_bytes_of_earlier_strings
+        return self.data[start_of_string + number]
 
     # -- comparison ---------------------------------------------------------------------------
 
@@ -203,14 +204,9 @@ class Texts:
         A word is 8 bytes as one number, the first byte lowest. Words overlap: word 0 has the bytes
         0 to 7, word 1 the bytes 1 to 8.
         """
-        # The last word begins 8 bytes before the end.
-        n_bytes = len(self.data)
-        n_words = n_bytes - _BYTES_PER_WORD + 1
-        # The elements of this array are 8 bytes wide, but only 1 byte apart: nothing is copied.
-        bytes_from_word_to_word = (1,)
-        return np.ndarray(
-            (n_words,), dtype="<u8", buffer=self.data, strides=bytes_from_word_to_word
-        )
+        bytes_of_words = np.lib.stride_tricks.sliding_window_view(self.data, _BYTES_PER_WORD)
+        words = bytes_of_words.view("<u8")  # each row becomes one number
+        return words[:, 0]
 
     def _nth_words(self, index: int, rows: Any = slice(None)) -> Words:
         """Return word number `index` (from 0) of each string in `rows`, one per row.
@@ -222,19 +218,16 @@ class Texts:
         first_byte = self.start[rows]
         begin = first_byte + n_bytes_before
         n_bytes_left = self.size[rows] - n_bytes_before
-        fewest_left = n_bytes_left.min(initial=_BYTES_PER_WORD)
-        if fewest_left < 0:
-            # Strings that have ended have no such word, and the buffer may end, too. Their first
-            # word is read instead, of which no byte is kept.
+        # Most strings have further bytes. Words of those that have ended could be beyond the end of
+        # the buffer: their first words are read, of which no byte is kept.
+        shortest = n_bytes_left.min(initial=_BYTES_PER_WORD)
+        if shortest < 0:
             has_ended = n_bytes_left < 0
             begin = np.where(has_ended, first_byte, begin)
-            n_bytes_left = np.maximum(n_bytes_left, 0)
-        words_of_buffer = self._words[begin]
-        words = np.asarray(words_of_buffer, dtype=np.uint64)
-        if fewest_left < _BYTES_PER_WORD:
-            # Words that end after their string keep its bytes, and the others become 0.
-            n_bytes_kept = np.minimum(n_bytes_left, _BYTES_PER_WORD)
-            words &= _FIRST_BYTES[n_bytes_kept]
+            n_bytes_left = np.where(has_ended, 0, n_bytes_left)
+        words = np.asarray(self._words[begin], dtype=np.uint64)
+        if shortest < _BYTES_PER_WORD:
+            _clear_bytes_after_end(words, n_bytes_left)
         return words
 
     @property
@@ -279,22 +272,20 @@ class Texts:
     def _equals_block(self, other: Texts) -> Bools:
         """Return a mask of the strings that equal the string of `other`, word by word.
 
-        A word is 8 bytes as one number.
+        A word is 8 bytes as one number. Strings of the same size are equal until a word differs.
         """
-        # Strings of the same size are equal, until a word differs.
-        has_same_size = self.size == other.size
-        is_equal = np.asarray(has_same_size, dtype=np.bool_)
+        is_equal_so_far = np.asarray(self.size == other.size, dtype=np.bool_)
         for index in range(self._n_words):
-            n_bytes_before = _BYTES_PER_WORD * index
-            has_word = self.size > n_bytes_before
-            is_undecided = is_equal & has_word
+            n_bytes_compared = _BYTES_PER_WORD * index
+            has_further_bytes = self.size > n_bytes_compared
+            is_undecided = is_equal_so_far & has_further_bytes
             if not is_undecided.any():
-                break
+                return is_equal_so_far
             rows = _fast_index(is_undecided)
-            words = self._nth_words(index, rows)
-            other_words = other._nth_words(index, rows)
-            is_equal[rows] = words == other_words
-        return is_equal
+            word = self._nth_words(index, rows)
+            other_word = other._nth_words(index, rows)
+            is_equal_so_far[rows] = word == other_word
+        return is_equal_so_far
 
     def codes(self) -> tuple[Ints, Texts]:
         """Return one code per string, numbered by first appearance, and the distinct strings."""
@@ -318,13 +309,13 @@ class Texts:
         first : ndarray of int, shape (n_codes,)
             The position of the first string with each code.
         """
-        hashes = self.hashes()
-        codes, _ = pd.factorize(hashes)
+        codes, _ = pd.factorize(self.hashes())
         first = _first_positions(codes)
-        # Rarely, different strings have the same hash: then the strings themselves are numbered.
-        first_with_same_hash = self.take(first[codes])
-        is_same_string = self.equals(first_with_same_hash)
-        if not is_same_string.all():
+        # Rarely, different strings have the same hash, and so the same code. Then a string differs
+        # from the first one of its code, and the strings themselves are numbered.
+        position_of_first = first[codes]
+        equals_first = self.equals(self.take(position_of_first))
+        if not equals_first.all():
             codes = _factorize(self.decode())
             first = _first_positions(codes)
         return codes.astype(np.intp, copy=False), first
@@ -332,15 +323,10 @@ class Texts:
     def heads(self) -> Ints:
         """Return the positions of the first string and of those that differ from the one before."""
         is_head = np.ones(len(self), dtype=np.bool_)
-        n_comparisons = len(self) - 1  # number i compares the strings i and i + 1
-        for comparisons in _blocks(n_comparisons, _BLOCK):
-            # The comparisons from `begin` up to `end` need one string more than that: string `end`.
-            begin = comparisons.start
-            end = comparisons.stop
-            compared = slice(begin, end + 1)
-            strings = self.take(compared)
-            differs = strings._differs_from_previous()
-            is_head[begin + 1 : end + 1] = differs
+        for begin in range(1, len(self), _BLOCK):
+            end = begin + _BLOCK
+            strings_and_previous = self.take(slice(begin - 1, end))
+            is_head[begin:end] = strings_and_previous._differs_from_previous()
         return np.flatnonzero(is_head)
 
     def _differs_from_previous(self) -> Bools:
@@ -350,28 +336,22 @@ class Texts:
         -------
         ndarray of bool, shape (n_strings - 1,)
         """
-        size = self.size[1:]
-        previous_size = self.size[:-1]
-        differs: Bools = size != previous_size
-        # Words (8 bytes as one number) that all strings have are read once per string, and compared
-        # with those of both neighbours.
-        shortest = int(self.size.min())
-        n_words_of_all = max(1, shortest // _BYTES_PER_WORD)
-        n_words_read = min(n_words_of_all, self._n_words)
-        for index in range(n_words_read):
+        differs: Bools = self.size[1:] != self.size[:-1]
+        # First, the words (8 bytes as one number) that all strings have, at least one: each is read
+        # once, and compared with the one before.
+        n_complete_words = int(self.size.min()) // _BYTES_PER_WORD
+        n_words_compared = max(1, n_complete_words)
+        for index in range(min(n_words_compared, self._n_words)):
             words = self._nth_words(index)
-            word = words[1:]
-            previous_word = words[:-1]
-            differs |= word != previous_word
+            differs |= words[1:] != words[:-1]
 
-        # Only neighbours that are equal so far and have further words are compared as a whole.
-        n_bytes_read = _BYTES_PER_WORD * n_words_of_all
-        has_further_words = size > n_bytes_read
-        is_undecided = ~differs & has_further_words
-        undecided = np.flatnonzero(is_undecided)
-        previous_strings = self.take(undecided)
-        strings = self.take(undecided + 1)
-        differs[undecided] = ~strings._equals_block(previous_strings)
+        # Then the strings with further bytes that are equal so far.
+        n_bytes_compared = _BYTES_PER_WORD * n_words_compared
+        has_further_bytes = self.size[1:] > n_bytes_compared
+        is_undecided = ~differs & has_further_bytes
+        previous = np.flatnonzero(is_undecided)
+        strings = self.take(previous + 1)
+        differs[is_undecided] = ~strings._equals_block(self.take(previous))
         return differs
 
     def descending_order(self, group: Ints) -> Ints:
@@ -388,21 +368,19 @@ class Texts:
             The positions of the strings in this order.
         """
         # Strings of the same group are tied at first. One word (8 bytes) after the other breaks
-        # ties: `_break_ties` changes the ranks and returns the strings that are still tied.
-        rank = _ranks_of_groups(group)
-        tied = np.arange(len(self))
-        n_words = self._n_words
-        for index in range(n_words):
-            if len(tied):
+        # ties.
+        ranking = _TiedRanking(_ranks_of_groups(group), tied=np.arange(len(self)))
+        for index in range(self._n_words):
+            if ranking.has_ties:
+                words = self._nth_words(index, ranking.tied)
                 # With the first byte highest, numbers are in the order of their bytes.
-                words = self._nth_words(index, tied).byteswap()
-                tied = _break_ties(rank, tied, words)
+                ranking.break_ties(words.byteswap())
         # The bytes after the end of a string are read as 0. If a string has zero bytes at its end,
         # only the sizes tell that it is longer.
-        if len(tied):
-            sizes = self.size[tied].astype(np.uint64)
-            _break_ties(rank, tied, sizes)
-        return np.argsort(rank, kind="stable")
+        if ranking.has_ties:
+            sizes = self.size[ranking.tied].astype(np.uint64)
+            ranking.break_ties(sizes)
+        return np.argsort(ranking.rank, kind="stable")
 
 
 def _encode_strings(column: pd.Series[Any], what: str) -> Texts | None:
@@ -440,37 +418,37 @@ def _ranks_of_groups(group: Ints) -> Ints:
     return rank
 
 
-def _break_ties(rank: Ints, tied: Ints, key: Words) -> Ints:
-    """Break ties by a key, descending, and return the rows that are still tied.
+@dataclass
+class _TiedRanking:
+    """A ranking of rows in which some rows share a rank."""
 
-    Parameters
-    ----------
-    rank : ndarray of int, shape (n_rows,)
-        The rank of each row from 0, that of the first one for tied rows; changed in place.
-    tied : ndarray of int, shape (n_tied,)
-        The rows that share their rank with another row.
-    key : ndarray of uint64, shape (n_tied,)
-        The key of each tied row.
-    """
-    # Sort the tied rows by rank, and by key within a tie. Inverted bits sort numbers downwards.
-    descending_key = ~key
-    rank_of_tied = rank[tied]
-    order = np.lexsort((descending_key, rank_of_tied))
-    sorted_rows = tied[order]
-    old_rank = rank[sorted_rows]
-    new_tie = _number_ties(old_rank, key[order])
+    #: The rank of each row, from 0; tied rows have that of the first of them.
+    rank: Ints
+    #: The rows that may share their rank with another row.
+    tied: Ints
 
-    # A row moves down by the rows of its old tie that come before its new tie: with the ranks
-    # [4, 4, 4] and the keys [9, 7, 7], the new ranks are [4, 5, 5].
-    first_of_old_tie = firsts(old_rank)
-    first_of_new_tie = firsts(new_tie)
-    n_rows_before = first_of_new_tie - first_of_old_tie
-    new_rank = old_rank + n_rows_before
-    rank[sorted_rows] = new_rank
+    @property
+    def has_ties(self) -> bool:
+        """Return whether rows may be tied."""
+        return len(self.tied) > 0
 
-    n_rows_at_rank = np.bincount(new_rank, minlength=len(rank))
-    is_still_tied = n_rows_at_rank[new_rank] > 1
-    return sorted_rows[is_still_tied]
+    def break_ties(self, key: Words) -> None:
+        """Rank the tied rows by `key`, one number per tied row, in decreasing order."""
+        # Sort by rank, then by decreasing key: inverted bits sort numbers downwards.
+        descending_key = ~key
+        order = np.lexsort((descending_key, self.rank[self.tied]))
+        sorted_rows = self.tied[order]
+        old_rank = self.rank[sorted_rows]
+        tie = _number_ties(old_rank, key[order])
+        # Rows with the rank 4 and the keys 9, 7, 7 get the ranks 4, 5, 5: a rank increases by the
+        # number of rows with the same old rank and a higher key.
+        n_higher_keys = firsts(tie) - firsts(old_rank)
+        new_rank = old_rank + n_higher_keys
+        self.rank[sorted_rows] = new_rank
+        # Rows are still tied if their rank occurs several times.
+        n_rows_at_rank = np.bincount(new_rank)
+        is_still_tied = n_rows_at_rank[new_rank] > 1
+        self.tied = sorted_rows[is_still_tied]
 
 
 def _number_ties(rank: Ints, key: Words) -> Ints:
@@ -480,6 +458,15 @@ def _number_ties(rank: Ints, key: Words) -> Ints:
     begins_tie = has_new_rank | has_new_key  # element i is for row i + 1
     tie_of_later_rows = np.cumsum(begins_tie)
     return np.append(0, tie_of_later_rows)
+
+
+def _clear_bytes_after_end(words: Words, n_bytes_left: NDArray[np.int64]) -> None:
+    """Set the bytes of words that are after the end of their string to 0, in place.
+
+    `n_bytes_left` is the number of bytes from the beginning of the word to the end of the string.
+    """
+    n_bytes_kept = np.minimum(n_bytes_left, _BYTES_PER_WORD)
+    words &= _FIRST_BYTES[n_bytes_kept]
 
 
 def as_bytes(numbers: NDArray[np.integer[Any]]) -> tuple[bytes, str]:
@@ -586,12 +573,13 @@ def _read_arrow(column: pd.Series[Any]) -> Texts | None:
         return Texts.from_strings(np.zeros(0, dtype=object))
     chunk = _single_chunk(arrow_column.cast("large_string"))
 
-    # Arrow stores 64-bit offsets of the strings (one more than there are strings) and their bytes.
-    # A chunk may be a slice, whose offsets do not begin with the buffer.
+    # Arrow stores the bytes of all strings, and the offset of each string in these as an integer of
+    # 8 bytes, with a last one for the end.
     _, offsets_buffer, data_buffer = chunk.buffers()
+    # If the chunk is a slice of a column, the buffer also has the offsets of the strings before it.
+    n_bytes_before = 8 * chunk.offset
     n_offsets = len(chunk) + 1
-    bytes_before_slice = 8 * chunk.offset
-    offsets = np.frombuffer(offsets_buffer, np.int64, n_offsets, bytes_before_slice)
+    offsets = np.frombuffer(offsets_buffer, np.int64, count=n_offsets, offset=n_bytes_before)
     data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
     return Texts.from_buffer(data, offsets)
 
