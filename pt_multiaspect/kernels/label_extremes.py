@@ -99,9 +99,7 @@ class AttainableGains:
     @cached_property
     def lowest_counts(self) -> Ints:
         """The number of documents at or above each positive level if all are at their lowest."""
-        reaches_level = self.lowest[:, None] >= self.positive_levels  # (n_documents, n_steps)
-        counts = reaches_level.sum(axis=0)
-        return np.asarray(counts, dtype=np.intp)
+        return self.counts(self.lowest)
 
     @cached_property
     def allowed_below(self) -> Ints:
@@ -114,18 +112,18 @@ class AttainableGains:
 
     @cached_property
     def allowed_above(self) -> Ints:
-        """The lowest allowed level from each level on, shape (n_documents, n_levels)."""
-        n_levels = len(self.levels)
-        level = np.arange(n_levels)
-        last_level = n_levels - 1
-        # The last level stands for levels that are not allowed, as it makes no minimum smaller. If
-        # the levels 1 and 3 of 0 to 3 are allowed: [3, 1, 3, 3] -> [1, 1, 3, 3].
-        allowed_level = np.where(self.allowed, level, last_level)
-        # The running minimum goes from the last level down, so the columns are reversed for it.
-        from_last_level = allowed_level[:, ::-1]
-        minimum_from_last = np.minimum.accumulate(from_last_level, axis=1)
-        minimum_from_each = minimum_from_last[:, ::-1]
-        return np.asarray(minimum_from_each, dtype=np.intp)
+        """The lowest allowed level from each level on, shape (n_documents, n_levels).
+
+        It is the last level if no level from there on is allowed.
+        """
+        last_level = len(self.levels) - 1
+        nearest = np.full(len(self.allowed), last_level, dtype=np.intp)
+        allowed_above = np.empty(self.allowed.shape, dtype=np.intp)
+        for level in range(last_level, -1, -1):
+            is_allowed = self.allowed[:, level]
+            nearest = np.where(is_allowed, level, nearest)
+            allowed_above[:, level] = nearest
+        return allowed_above
 
     def without_gaps(self) -> AttainableGains:
         """Return the same with all levels between the lowest and the highest of each document."""
@@ -135,11 +133,23 @@ class AttainableGains:
         allowed = is_from_lowest & is_to_highest  # (n_documents, n_levels)
         return AttainableGains(self.levels, allowed, self.discounts)
 
-    def ideal(self, counts: Ints) -> Floats:
-        """Return the sum of the ideal ranking, Σ discount · gain, level by level.
+    def counts(self, level: Ints) -> Ints:
+        """Return how many documents are at or above each positive level.
 
-        `self.steps` has the difference of each positive level and the level below it, and
-        `self.cumulated` the sum of the first 0, 1, … discounts.
+        `level` is the level of each document, shape (..., n); the result has the shape
+        (..., n_steps), as there is one step per positive level.
+        """
+        reaches_level = level[..., None] >= self.positive_levels  # (..., n, n_steps)
+        counts = reaches_level.sum(axis=-2)
+        return np.asarray(counts, dtype=np.intp)
+
+    def ideal(self, counts: Ints) -> Floats:
+        """Return the sum of the ideal ranking, Σ discount · gain, given the `counts` of documents.
+
+        A gain is the sum of the steps up to its level. The n documents that reach a level have the
+        first n ranks of the ideal ranking, so the step to this level is counted with the first n
+        discounts. For the gains 3, 1 and 1, it is 1 · (d1 + d2 + d3) + 2 · d1: three documents take
+        the step from 0 to 1, and one the step from 1 to 3.
 
         Parameters
         ----------
@@ -150,12 +160,18 @@ class AttainableGains:
         -------
         ndarray of float, shape (...)
         """
-        # The n documents at or above a level have the first n ranks of the ideal ranking, and the
-        # step to this level is a part of their gains. Gains of 3, 1 and 1 at the levels 0, 1 and 3
-        # have the steps 1 and 2: their ideal is 1 · (d1 + d2 + d3) + 2 · d1.
-        discount_sums = self.cumulated[counts]  # (..., n_steps)
-        total = discount_sums @ self.steps
-        return np.asarray(total, dtype=np.float64)
+        sums_of_first_discounts = self.cumulated[counts]  # (..., n_steps)
+        ideal = sums_of_first_discounts @ self.steps
+        return np.asarray(ideal, dtype=np.float64)
+
+    def discounts_of_next(self, n_above: Ints, n_next: Ints) -> Floats:
+        """Return the sum of the `n_next` discounts that follow the first `n_above` ones.
+
+        Both parameters are arrays, which are broadcast.
+        """
+        sum_to_last = self.cumulated[n_above + n_next]
+        sum_above = self.cumulated[n_above]
+        return np.asarray(sum_to_last - sum_above, dtype=np.float64)
 
 
 class Extremes(NamedTuple):
@@ -237,24 +253,35 @@ def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[fl
         The extremes; 0 if the ideals can be 0.
     """
     lowest = _sums_at_lowest_gains(weights, parts)
-    low_choices: list[_Choices] = []
-    high_choices: list[_Choices] = []
-    for gains in parts:
-        has_choices = len(gains.open) > 0
-        if has_choices:
-            # For the minimum, a document has its lowest or its highest gain: one choice per part,
-            # how many documents rise. For the maximum, it is one choice per level of the gains.
-            whole_rise = _choices_of_whole_rise(weights, gains)
-            low_choices.append(whole_rise)
-            choices_by_step = _choices_by_step(weights, gains)
-            high_choices.extend(choices_by_step)
-
-    high = _maximum_ratio(lowest, high_choices)
+    parts_with_choices = [gains for gains in parts if len(gains.open)]
+    high = _maximum_ratio(lowest, _choices_of_maximum(weights, parts_with_choices))
     # If all gains can be 0, so can the ratio, and no ratio is lower.
     if lowest.ideal == 0:
         return 0.0, high
-    low = _minimum_ratio(high, lowest, low_choices)
+    low = _minimum_ratio(high, lowest, _choices_of_minimum(weights, parts_with_choices))
     return low, high
+
+
+def _choices_of_maximum(weights: Floats, parts: Sequence[AttainableGains]) -> list[_Choices]:
+    """Return the choices that maximise the ratio: how many documents rise by each step of a part.
+
+    At each step, the heaviest documents rise: they add most to the numerator, and the same to the
+    ideal as others would.
+    """
+    choices: list[_Choices] = []
+    for gains in parts:
+        choices_of_part = _choices_by_step(weights, gains)
+        choices.extend(choices_of_part)
+    return choices
+
+
+def _choices_of_minimum(weights: Floats, parts: Sequence[AttainableGains]) -> list[_Choices]:
+    """Return the choices that minimise the ratio: how many documents of a part rise.
+
+    The lightest documents rise, as they add least to the numerator, and from the lowest gain to the
+    highest at once: numerator - ratio · ideal is concave in the gains, so it is minimal at an end.
+    """
+    return [_choices_of_whole_rise(weights, gains) for gains in parts]
 
 
 def _sums_at_lowest_gains(weights: Floats, parts: Sequence[AttainableGains]) -> _Sums:
@@ -306,23 +333,19 @@ def _choices_of_whole_rise(weights: Floats, gains: AttainableGains) -> _Choices:
     """Return what the 0, 1, … lightest open documents add if they rise to their highest gain.
 
     They add it to the numerator, Σ weight · gain, and to the ideal. Open documents have several
-    gains, all the same ones; the lightest have the lowest weights. A document rises from its lowest
-    to its highest gain by *steps*, the differences of neighbouring gains.
+    gains, all the same ones; they are sorted by weight, the lightest last. They rise from their
+    lowest to their highest gain by several *steps*, from each gain to the next one.
     """
     n_open = len(gains.open)
     free = _steps_of_open_documents(gains)
     steps = gains.steps[free]
-    # The ratio is minimised, so the lightest rise first. Weights do not increase: these are last.
-    open_weights = weights[gains.open]
-    lightest_first = open_weights[::-1]
-    weight_sums = _sums_of_first(lightest_first)  # (n_open + 1,)
-    whole_rise = steps.sum()
-    numerator = weight_sums * whole_rise
+    lightest_first = weights[gains.open][::-1]
+    rise = steps.sum()
+    numerator = _sums_of_first(lightest_first) * rise  # (n_open + 1,)
 
-    # At each step, the ideal grows by the step times the discounts of the rising documents.
-    discount_sums = _added_discounts(gains, free, n_open)
-    ideal_of_steps = discount_sums * steps  # (n_open + 1, n_steps)
-    ideal = ideal_of_steps.sum(axis=1)
+    # To the ideal, they add the discounts of their ranks at each step, times the step.
+    added_discounts = _added_discounts(gains, free, n_open)  # (n_open + 1, n_steps)
+    ideal = (added_discounts * steps).sum(axis=1)
     return _Choices(numerator, ideal)
 
 
@@ -330,19 +353,18 @@ def _choices_by_step(weights: Floats, gains: AttainableGains) -> list[_Choices]:
     """Return, per step, what the 0, 1, … heaviest open documents add if they rise by this step.
 
     They add it to the numerator, Σ weight · gain, and to the ideal. Open documents have several
-    gains, all the same ones. A *step* is the difference of two neighbouring gains.
+    gains, all the same ones; they are sorted by weight, the heaviest first. A *step* leads from a
+    gain to the next one.
     """
     n_open = len(gains.open)
     free = _steps_of_open_documents(gains)
-    # The ratio is maximised, so the heaviest rise first: weights do not increase.
-    heaviest_first = weights[gains.open]
-    weight_sums = _sums_of_first(heaviest_first)  # (n_open + 1,)
-    discount_sums = _added_discounts(gains, free, n_open)  # (n_open + 1, n_steps)
+    steps = gains.steps[free]
+    added_weights = _sums_of_first(weights[gains.open])  # (n_open + 1,)
+    added_discounts = _added_discounts(gains, free, n_open)  # (n_open + 1, n_steps)
     choices: list[_Choices] = []
-    for column, step in enumerate(gains.steps[free]):
-        discount_sums_of_step = discount_sums[:, column]
-        numerator = step * weight_sums
-        ideal = step * discount_sums_of_step
+    for step, discounts_of_step in zip(steps, added_discounts.T, strict=True):
+        numerator = step * added_weights
+        ideal = step * discounts_of_step
         choices.append(_Choices(numerator, ideal))
     return choices
 
@@ -368,19 +390,13 @@ def _steps_of_open_documents(gains: AttainableGains) -> slice:
 def _added_discounts(gains: AttainableGains, free: slice, n_documents: int) -> Floats:
     """Return the sums of the ideal discounts of 0, 1, … documents that rise by a step.
 
-    Times the step, they are what these documents add to the ideal. `free` are the steps by which
-    they can rise; `gains.cumulated` has the sum of the first 0, 1, … discounts. The shape is
-    (n_documents + 1, n_free_steps).
+    `free` are the steps. The shape is (n_documents + 1, n_free_steps). Times the step, the sums are
+    what these documents add to the ideal.
     """
-    # Some documents are at or above the level of a step anyway and have the first ranks. The rising
-    # ones follow: their discounts are those of all these documents minus those of the former.
-    n_at_level = gains.lowest_counts[free]  # (n_free_steps,)
+    # The documents that are above the step anyway have the first ranks; the rising ones follow.
+    n_above = gains.lowest_counts[free]  # (n_free_steps,)
     n_rising = np.arange(n_documents + 1)
-    n_with_rising = n_at_level + n_rising[:, None]
-    discounts_with_rising = gains.cumulated[n_with_rising]
-    discounts_without_rising = gains.cumulated[n_at_level]
-    added_discounts = discounts_with_rising - discounts_without_rising
-    return np.asarray(added_discounts, dtype=np.float64)
+    return gains.discounts_of_next(n_above, n_rising[:, None])
 
 
 def _ratio_of_best_choices(
@@ -389,27 +405,28 @@ def _ratio_of_best_choices(
     choices: list[_Choices],
     index_of_best: Callable[[Floats], np.intp],
 ) -> float:
-    """Return the ratio numerator / ideal if each choice is the best one for a given ratio.
+    """Return the ratio of those choices that maximise (or minimise) numerator - ratio · ideal.
 
-    It is a step of Dinkelbach's method: the best choices have the maximum (or minimum) of
-    numerator - ratio · ideal.
+    It is a step of Dinkelbach's method. The difference is 0 for choices of the given ratio, so that
+    choices with a larger difference have a larger ratio; if there are none, the given ratio is the
+    maximum.
 
     Parameters
     ----------
     ratio : float
-        The ratio so far.
+        The given ratio.
     lowest : _Sums
-        The sums if no document rises to a higher gain.
+        Numerator and ideal if no document rises to a higher gain.
     choices : list of _Choices
-        What 0, 1, … rising documents add to both sums: arrays of one element per number.
+        What 0, 1, … rising documents add to both: arrays of one element per number.
     index_of_best : callable
-        `numpy.argmax` to maximise the ratio, `numpy.argmin` to minimise it.
+        `numpy.argmax` to maximise, `numpy.argmin` to minimise.
     """
     numerator = lowest.numerator
     ideal = lowest.ideal
+    # The difference is a sum over the choices, so each is made alone.
     for choice in choices:
         difference = choice.numerator - ratio * choice.ideal
-        # Element n is for n rising documents, so the index is the number of them.
         n_rising = index_of_best(difference)
         numerator += choice.numerator[n_rising]
         ideal += choice.ideal[n_rising]
@@ -495,21 +512,15 @@ class _Search:
         #: The number of nodes that each problem has been divided into, by branch and bound.
         self._n_nodes = np.zeros(n_problems, dtype=np.intp)
 
-        # Heavy documents have a positive weight, light ones a negative weight. As rows of an array
-        # have the same length, the number of both is that of the problem with most of them: in the
-        # other problems, documents with the next weights are included.
-        weights_of_weighted = weights[:, weighted]
-        by_weight = _sort_by_weight(weighted, weights_of_weighted)
+        # As arrays have one row per problem, all problems have the same numbers of heavy and of
+        # light documents: enough for the problem with most positive, or negative, weights.
+        by_weight = _sort_by_weight(weighted, weights[:, weighted])
         n_heavy = _maximum_count(by_weight.weights > 0)
         n_light = _maximum_count(by_weight.weights < 0)
-        # The heaviest are in the first columns, the light ones in the last.
         n_not_light = len(weighted) - n_light
-        heavy_columns = slice(n_heavy)
-        not_light_columns = slice(n_not_light)
-        light_columns = slice(n_not_light, None)
-        self.heavy = by_weight.columns(heavy_columns)
-        self.not_light = by_weight.columns(not_light_columns)
-        self.light = by_weight.columns(light_columns)
+        self.heavy = by_weight.columns(slice(n_heavy))
+        self.not_light = by_weight.columns(slice(n_not_light))
+        self.light = by_weight.columns(slice(n_not_light, None))
 
     @cached_property
     def rise(self) -> Floats:
@@ -545,18 +556,14 @@ class _Search:
 
     @cached_property
     def other_counts(self) -> Ints:
-        """How many documents that are not heavy are at or above each positive level.
+        """The number of documents at or above each positive level, without the heavy ones.
 
-        All documents are at their lowest level. `self.heavy.documents` are those of the highest
-        weights in each problem. The shape is (n_problems, n_steps), one step per positive level.
+        All documents are at their lowest level. Heavy documents, `self.heavy`, are those of the
+        highest weights in each problem. The shape is (n_problems, n_steps).
         """
-        gains = self.gains
-        heavy_level = gains.lowest[self.heavy.documents]  # (n_problems, n_heavy)
-        reaches_level = heavy_level[:, :, None] >= gains.positive_levels
-        heavy_counts = reaches_level.sum(axis=1)
-        # Those of all documents minus those of the heavy ones.
-        other_counts = gains.lowest_counts - heavy_counts
-        return np.asarray(other_counts, dtype=np.intp)
+        lowest_level_of_heavy = self.gains.lowest[self.heavy.documents]  # (n_problems, n_heavy)
+        heavy_counts = self.gains.counts(lowest_level_of_heavy)
+        return self.gains.lowest_counts - heavy_counts
 
     def run(self) -> Extremes:
         """Return the maximum of each problem, or a bound if it takes too long to find."""
@@ -571,45 +578,54 @@ class _Search:
     def _try_ends(self) -> None:
         """Set the best ratios to the highest with documents at their lowest or highest level only.
 
-        The heaviest documents are at their highest level, the others at their lowest one.
+        The n heaviest documents are at their highest level, the others at their lowest one.
         """
-        # Positive ratios are high if few documents are at their highest level, negative ones if
-        # many are.
-        ratios_if_few_rise = self._ratios_if_heavy_rise()
-        ratios_if_many_rise = self._ratios_if_all_but_light_rise()
-        best_if_few = ratios_if_few_rise.max(axis=1)
-        best_if_many = ratios_if_many_rise.max(axis=1)
-        self.best = np.maximum(best_if_few, best_if_many)
+        # Documents at a high level also make the ideal, the denominator, larger. So a positive
+        # ratio is highest for a small n: only documents of positive weight rise. A negative ratio
+        # is highest for a large n: all rise but those of negative weight. Both are tried.
+        ratios_for_small_n = self._ratios_if_heavy_rise()
+        ratios_for_large_n = self._ratios_if_all_but_light_rise()
+        best_for_small_n = ratios_for_small_n.max(axis=1)
+        best_for_large_n = ratios_for_large_n.max(axis=1)
+        self.best = np.maximum(best_for_small_n, best_for_large_n)
 
     def _ratios_if_heavy_rise(self) -> Floats:
         """Return the ratios if the 0, 1, … heaviest documents are at their highest level.
 
         All others are at their lowest. The shape is (n_problems, n_heavy + 1).
         """
-        return self._ratios_of_rising(self.heavy, self.lowest_sum, self.gains.lowest_counts)
+        lowest_counts = self.gains.lowest_counts
+        shape = (len(self.weights), len(lowest_counts))
+        counts_of_problems = np.broadcast_to(lowest_counts, shape)
+        return self._ratios_of_rising(self.heavy, self.lowest_sum, counts_of_problems)
 
     def _ratios_if_all_but_light_rise(self) -> Floats:
-        """Return the ratios if all but the last light documents are at their highest level.
+        """Return the ratios if all documents but the last light ones are at their highest level.
 
-        `self.light` are the documents of the lowest weights. The 0, 1, … heaviest of them rise to
-        their highest level, too. The shape is (n_problems, n_light + 1).
+        Light documents, `self.light`, are those of the lowest weights. The 0, 1, … heaviest of them
+        are at their highest level, too. The shape is (n_problems, n_light + 1).
         """
-        gains = self.gains
-        # Documents without a weight rise as well: they add nothing to the numerator, but a larger
-        # ideal makes a negative ratio higher.
-        n_rising = gains.is_between_ends.sum(axis=0)  # (n_steps,)
-        light_rises = gains.is_between_ends[self.light.documents]  # (n_problems, n_light, n_steps)
-        n_light_rising = light_rises.sum(axis=1, dtype=np.intp)
-        n_others_rising = n_rising - n_light_rising
-        # Documents at or above each positive level if no light document rises.
-        start_counts = gains.lowest_counts + n_others_rising  # (n_problems, n_steps)
-
         rise = self.rise[self.not_light.documents]
         weighted_rise = self.not_light.weights * rise
-        sum_of_rises = weighted_rise.sum(axis=1)
-        start = self.lowest_sum + sum_of_rises
-        counts_of_problem = start_counts[:, None]
-        return self._ratios_of_rising(self.light, start, counts_of_problem)
+        numerator = self.lowest_sum + weighted_rise.sum(axis=1)
+        counts = self._counts_if_all_but_light_rise()
+        return self._ratios_of_rising(self.light, numerator, counts)
+
+    def _counts_if_all_but_light_rise(self) -> Ints:
+        """Return how many documents are at or above each positive level in each problem.
+
+        Light documents are at their lowest level, all others at their highest. The shape is
+        (n_problems, n_steps).
+        """
+        # Documents without a weight are at their highest level, too: a larger ideal makes negative
+        # ratios higher.
+        is_above_lowest = self.gains.is_between_ends  # (n_documents, n_steps)
+        n_rising = is_above_lowest.sum(axis=0)
+        light_is_above = is_above_lowest[self.light.documents]  # (n_problems, n_light, n_steps)
+        n_light_rising = light_is_above.sum(axis=1, dtype=np.intp)
+        n_others_rising = n_rising - n_light_rising
+        counts = self.gains.lowest_counts + n_others_rising
+        return np.asarray(counts, dtype=np.intp)
 
     def _ratios_of_rising(
         self, candidates: _WeightedDocuments, start: Floats, start_counts: Ints
@@ -621,24 +637,22 @@ class _Search:
         candidates : _WeightedDocuments, shape (n_problems, n)
             The documents that can rise, the heaviest first.
         start : ndarray of float, shape (n_problems,)
-            The numerator if none rises.
-        start_counts : ndarray of int, shape (n_steps,) or (n_problems, 1, n_steps)
+            The numerator, Σ weight · gain, if none rises.
+        start_counts : ndarray of int, shape (n_problems, n_steps)
             The number of documents at or above each positive level if none rises.
 
         Returns
         -------
         ndarray of float, shape (n_problems, n + 1)
         """
-        # A document adds its weight times its rise to the numerator. Column 0 has no rise.
-        n = candidates.documents.shape[1]
         rise = self.rise[candidates.documents]
         weighted_rise = candidates.weights * rise
-        numerator = np.repeat(start[:, None], n + 1, axis=1)
         sums_of_rises = np.cumsum(weighted_rise, axis=1)
-        numerator[:, 1:] += sums_of_rises
+        no_rise = start[:, None]
+        numerator = np.concatenate([no_rise, no_rise + sums_of_rises], axis=1)
 
-        n_reaching = self._numbers_reaching(candidates.documents)
-        counts = start_counts + n_reaching
+        n_reaching = self._numbers_reaching(candidates.documents)  # (n_problems, n + 1, n_steps)
+        counts = start_counts[:, None] + n_reaching
         ideal = self.gains.ideal(counts)
         return ratio(numerator, ideal)
 
@@ -657,15 +671,17 @@ class _Search:
         return n_reaching
 
     def _maximise_negative_ratios(self) -> None:
-        """Maximise the ratios that are negative so far."""
-        # In these problems each document has its lowest or its highest gain. If the ends are the
-        # same for all open documents (those with several gains), the heaviest should be highest:
-        # `_try_ends` has tried each number of them and found the maximum.
+        """Maximise the ratios that are negative so far.
+
+        If a ratio is negative, each document has its lowest or its highest gain.
+        """
+        # If all documents with several gains have the same ends, exchanging a light document that
+        # is high with a heavier one that is low changes only the numerator, for the better. So the
+        # n heaviest are high, for some n, all of which `_try_ends` has tried.
         gains = self.gains
-        lowest = gains.lowest[gains.open]
-        highest = gains.highest[gains.open]
-        have_same_ends = _all_equal(lowest) and _all_equal(highest)
-        if have_same_ends:
+        have_same_lowest = _all_equal(gains.lowest[gains.open])
+        have_same_highest = _all_equal(gains.highest[gains.open])
+        if have_same_lowest and have_same_highest:
             return
         negative_problems = np.flatnonzero(self.best < 0)
         for problem in negative_problems.tolist():
@@ -685,17 +701,17 @@ class _Search:
             self.best[problem] = candidate
 
     def _ratio_of_best_ends(self, weight: Floats, negative_ratio: float) -> Floats:
-        """Return the ratio of the gains that maximise Σ weight · gain - negative ratio · ideal.
+        """Return the ratio of those gains that maximise Σ weight · gain - negative ratio · ideal.
 
         It is a step of Dinkelbach's method: the ratio of these gains is higher than the given one,
         or that is the maximum. `weight` has the shape (n_documents,).
         """
         gain = self._best_ends(weight, negative_ratio)
-        numerator = weight @ gain
-        # The ideal ranking has the same gains in decreasing order.
-        ideal_gain = np.sort(gain)[::-1]
-        ideal = ideal_gain @ self.gains.discounts
-        return ratio(numerator, ideal)
+        weighted_sum = weight @ gain
+        # The ideal ranking is by decreasing gain, whatever the weights.
+        decreasing_gain = np.sort(gain)[::-1]
+        ideal = decreasing_gain @ self.gains.discounts
+        return ratio(weighted_sum, ideal)
 
     def _best_ends(self, weight: Floats, negative_ratio: float) -> Floats:
         """Return the gains that maximise Σ weight · gain - ratio · ideal, for a negative ratio.
@@ -704,29 +720,35 @@ class _Search:
         the maximum of Σ discount · gain over all orders of the documents. So documents are
         assigned to ranks of the ideal ranking, and each has the gain that is worth more there.
         """
-        gains = self.gains
-        high_gain = gains.levels[gains.highest]
-        lowest_gain = gains.levels[gains.lowest]
-        # A gain without a negative weight can only increase the sum: there is no lower choice.
-        low_gain = np.where(weight >= 0, high_gain, lowest_gain)
-
+        low_gain, high_gain = self._gain_ends(weight)
         # Rank 0, without a discount, stands for all ranks below those with a discount.
-        positive_discounts = gains.discounts[gains.discounts > 0]
+        positive_discounts = self.gains.discounts[self.gains.discounts > 0]
         rank_discounts = np.append(0.0, positive_discounts)
 
-        # At a rank, a gain is multiplied by the weight, and by - ratio · discount in the ideal.
-        cost = negative_ratio * rank_discounts
-        factor = weight[:, None] - cost  # (n_documents, n_ranks + 1)
+        # At a rank, a gain is worth (weight - ratio · discount) · gain; the arrays have the shape
+        # (n_documents, n_ranks + 1).
+        factor = weight[:, None] - negative_ratio * rank_discounts
         worth_if_low = factor * low_gain[:, None]
         worth_if_high = factor * high_gain[:, None]
+        is_high_better = worth_if_high > worth_if_low
+        better_gain = np.where(is_high_better, high_gain[:, None], low_gain[:, None])
         worth = np.maximum(worth_if_low, worth_if_high)
 
         rank = _assign_ranks(worth)
         document = np.arange(len(weight))
-        own_worth_if_low = worth_if_low[document, rank]
-        own_worth_if_high = worth_if_high[document, rank]
-        is_high = own_worth_if_high > own_worth_if_low
-        return np.where(is_high, high_gain, low_gain)
+        return better_gain[document, rank]
+
+    def _gain_ends(self, weight: Floats) -> tuple[Floats, Floats]:
+        """Return the two gains of each document that can be best for a negative ratio.
+
+        These are its lowest and its highest gain. Only the latter is good if its weight is not
+        negative: it makes both the numerator and the ideal larger.
+        """
+        gains = self.gains
+        highest_gain = gains.levels[gains.highest]
+        lowest_gain = gains.levels[gains.lowest]
+        low_gain = np.where(weight >= 0, highest_gain, lowest_gain)
+        return low_gain, highest_gain
 
     def _maximise_other_ratios(self) -> None:
         """Maximise the ratios that are at least 0."""
@@ -748,105 +770,97 @@ class _Search:
         to level 1.
         """
         gains = self.gains
-        any_document = self.weighted[0]
-        low = gains.lowest[any_document]
-        high = gains.highest[any_document]
-        # All documents must have all levels from the lowest to the highest of this one.
-        level = np.arange(len(gains.levels))
-        is_from_low = level >= low
-        is_to_high = level <= high
-        is_between_ends = is_from_low & is_to_high
         allowed = gains.allowed[self.weighted]  # (n_weighted, n_levels)
-        has_these_levels = allowed == is_between_ends
-        if not has_these_levels.all():
+        first_document = self.weighted[0]
+        allowed_of_first = allowed[0]
+        have_same_levels = (allowed == allowed_of_first).all()
+        if not have_same_levels:
+            return None
+        low = gains.lowest[first_document]
+        high = gains.highest[first_document]
+        has_gaps = not allowed_of_first[low:high].all()
+        if has_gaps:
             return None
         return slice(low, high)
 
     def _maximise_by_step(self, problem: Ints, free: slice) -> None:
         """Maximise ratios of at least 0 of documents that have the same gains, without gaps.
 
-        `problem` are the problems, and `free` the steps between these gains. Dinkelbach's method:
-        the number of the heaviest documents that rise is chosen for each step alone.
-        """
-        steps = self.gains.steps[free]
-        n_heavy = self.heavy.weights.shape[1]
-        # What the 0, 1, … heaviest documents add if they rise by a step, divided by the step: to
-        # the ideal, shape (n_heavy + 1, n_steps), and to the numerator, shape (n, n_heavy + 1).
-        discount_sums = _added_discounts(self.gains, free, n_heavy)
-        no_weight = np.zeros((len(problem), 1))
-        weights = self.heavy.weights[problem]
-        cumulated_weights = np.cumsum(weights, axis=1)
-        weight_sums = np.append(no_weight, cumulated_weights, axis=1)
-
-        # Problems whose ratio does not rise any more are solved, and left out.
-        while len(problem):
-            candidate = self._dinkelbach_step(problem, weight_sums, discount_sums, steps)
-            is_better = candidate > self.best[problem]
-            problem = problem[is_better]
-            weight_sums = weight_sums[is_better]
-            self.best[problem] = candidate[is_better]
-
-    def _dinkelbach_step(
-        self, problem: Ints, weight_sums: Floats, discount_sums: Floats, steps: Floats
-    ) -> Floats:
-        """Return the ratios of those gains that maximise numerator - best ratio · ideal.
+        Dinkelbach's method: as long as ratios increase, choose the gains that maximise numerator -
+        best ratio · ideal. The number of the heaviest documents that rise is chosen for each step
+        alone.
 
         Parameters
         ----------
         problem : ndarray of int, shape (n,)
             The problems.
-        weight_sums : ndarray of float, shape (n, n_heavy + 1)
-            The sum of the weights of the 0, 1, … heaviest documents.
-        discount_sums : ndarray of float, shape (n_heavy + 1, n_steps)
-            The discounts that they add to the ideal if they rise by each step.
-        steps : ndarray of float, shape (n_steps,)
-            The steps by which documents can rise.
+        free : slice
+            The steps from one of these gains to the next.
         """
-        best_by_step = self._best_numbers_rising(problem, weight_sums, discount_sums)
-        # Documents rise by a step only if they rise by those before it: [3, 1, 2] -> [3, 1, 1].
-        n_rising = np.minimum.accumulate(best_by_step, axis=1)  # (n, n_steps)
-
-        # The weights and the discounts of the documents that rise by each step, shape (n, n_steps).
-        rising_weights = np.take_along_axis(weight_sums, n_rising, axis=1)
-        step_index = np.arange(len(steps))
-        rising_discounts = discount_sums[n_rising, step_index]
-
-        added_to_numerator = rising_weights @ steps
-        numerator = self.lowest_sum[problem] + added_to_numerator
-        added_to_ideal = rising_discounts @ steps
+        steps = self.gains.steps[free]
+        n_heavy = self.heavy.weights.shape[1]
+        # What 0, 1, … rising documents add to the numerator, and to the ideal, divided by the step:
+        # the shapes are (n, n_heavy + 1) and (n_heavy + 1, n_steps).
+        added_weights = self._sums_of_heaviest(problem)
+        added_discounts = _added_discounts(self.gains, free, n_heavy)
         lowest_ideal = self.gains.ideal(self.gains.lowest_counts)
-        ideal = lowest_ideal + added_to_ideal
-        return ratio(numerator, ideal)
+        while len(problem):
+            n_rising = self._best_numbers_rising(problem, added_weights, added_discounts)
+            rising_weights = np.take_along_axis(added_weights, n_rising, axis=1)  # (n, n_steps)
+            rising_discounts = np.take_along_axis(added_discounts, n_rising, axis=0)
+            numerator = self.lowest_sum[problem] + rising_weights @ steps
+            ideal = lowest_ideal + rising_discounts @ steps
+            candidate = ratio(numerator, ideal)
+            # Only problems whose ratio has increased go on.
+            is_better = candidate > self.best[problem]
+            problem = problem[is_better]
+            added_weights = added_weights[is_better]
+            self.best[problem] = candidate[is_better]
+
+    def _sums_of_heaviest(self, problem: Ints) -> Floats:
+        """Return the sum of the weights of the 0, 1, … heaviest documents of each problem.
+
+        The shape is (n, n_heavy + 1).
+        """
+        weights = self.heavy.weights[problem]
+        no_weight = np.zeros((len(problem), 1))
+        return np.append(no_weight, np.cumsum(weights, axis=1), axis=1)
 
     def _best_numbers_rising(
-        self, problem: Ints, weight_sums: Floats, discount_sums: Floats
+        self, problem: Ints, added_weights: Floats, added_discounts: Floats
     ) -> Ints:
         """Return how many of the heaviest documents should rise by each step, shape (n, n_steps).
 
-        They maximise numerator - best ratio · ideal. The parameters are those of
-        `_dinkelbach_step`.
+        The numbers maximise numerator - best ratio · ideal. The lowest ones are taken if several
+        do, up to rounding.
+
+        Parameters
+        ----------
+        problem : ndarray of int, shape (n,)
+            The problems.
+        added_weights : ndarray of float, shape (n, n_heavy + 1)
+            What 0, 1, … rising documents add to the numerator, divided by the step.
+        added_discounts : ndarray of float, shape (n_heavy + 1, n_steps)
+            What they add to the ideal at each step, divided by the step.
         """
         best_ratio = self.best[problem]
-        # What 0, 1, … rising documents add to the difference, divided by the step: the sum of
-        # their weights minus the best ratio times the sum of their discounts.
-        added_cost = best_ratio[:, None, None] * discount_sums
-        added = weight_sums[:, :, None] - added_cost  # (n, n_heavy + 1, n_steps)
-
-        # Sums are equal up to the rounding of their largest terms: the weight of the heaviest
-        # document, and the cost at the first discount.
+        cost = best_ratio[:, None, None] * added_discounts
+        added = added_weights[:, :, None] - cost  # (n, n_heavy + 1, n_steps)
+        # Rounding errors are relative to the largest term of both sums.
         heaviest_weight = self.heavy.weights[problem, 0]
         largest_cost = best_ratio * self.gains.discounts[0]
-        largest_term = np.maximum(heaviest_weight, largest_cost)
-        tolerance = _TIE * largest_term
-        # Of the numbers that add the maximum, take the lowest: `argmax` is the first True.
-        most_added = added.max(axis=1)  # (n, n_steps)
-        enough = most_added - tolerance[:, None]
-        adds_enough = added >= enough[:, None]
-        fewest = adds_enough.argmax(axis=1)
-        return np.asarray(fewest, dtype=np.intp)
+        tolerance = _TIE * np.maximum(heaviest_weight, largest_cost)
+        best_by_step = _first_maximum(added, tolerance)
+        # Documents rise by a step only if they rise by those before it: [3, 1, 2] -> [3, 1, 1].
+        n_rising = np.minimum.accumulate(best_by_step, axis=1)
+        return np.asarray(n_rising, dtype=np.intp)
 
     def _bound_inexact_ratios(self) -> None:
-        """Replace ratios whose maximum was not found by a bound, the maximum without gaps."""
+        """Replace ratios whose maximum was not found by an upper bound.
+
+        It is the maximum if documents can have all gains between their lowest and their highest:
+        with more gains to choose from, it cannot be lower. This maximum is found fast.
+        """
         inexact = np.flatnonzero(~self.exact)
         if len(inexact) == 0:
             return
@@ -857,31 +871,30 @@ class _Search:
         self.best[inexact] = np.maximum(bound.value, best_so_far)
 
     def _branch(self, problem: Ints) -> None:
-        """Maximise ratios of at least 0, in branches on the documents whose gains have gaps.
+        """Maximise ratios of at least 0 by branch and bound, as gains have gaps.
 
         `problem` are the problems. A node is a problem with limits of its heavy documents' levels.
         """
-        gains = self.gains
-        # At first, each problem is one node, in which all heavy documents have all their levels.
-        documents = self.heavy.documents[problem]  # (n, n_heavy)
-        lowest_level = gains.lowest[documents]
-        highest_level = gains.highest[documents]
-        nodes = _Nodes(problem, lowest_level, highest_level)
+        pending = self._root_nodes(problem)
         # All nodes at once could take too much memory.
-        n_heavy = documents.shape[1]
-        cells_per_node = n_heavy * len(gains.levels)
+        n_heavy = self.heavy.documents.shape[1]
+        cells_per_node = n_heavy * len(self.gains.levels)
         nodes_at_once = max(1, _BATCH // cells_per_node)
-        # Nodes are worked off from the front, and those that follow from them come next.
-        while len(nodes.problem):
-            first_nodes = slice(nodes_at_once)
-            later_nodes = slice(nodes_at_once, None)
-            batch = nodes.take(first_nodes)
-            later = nodes.take(later_nodes)
-            # `self.exact` is False for problems with too many nodes: their nodes are dropped.
+        while len(pending.problem):
+            batch = pending.take(slice(nodes_at_once))
+            later = pending.take(slice(nodes_at_once, None))
+            # Problems with too many nodes are given up: they are marked as not exact.
             is_continued = self.exact[batch.problem]
-            continued = batch.take(is_continued)
-            next_nodes = self._process_nodes(continued)
-            nodes = _join_nodes([next_nodes, later])
+            children = self._process_nodes(batch.take(is_continued))
+            # Depth first: the children of nodes come before other nodes, so that few are pending.
+            pending = _join_nodes([children, later])
+
+    def _root_nodes(self, problem: Ints) -> _Nodes:
+        """Return one node per problem, in which heavy documents can have all their levels."""
+        documents = self.heavy.documents[problem]  # (n, n_heavy)
+        lowest_level = self.gains.lowest[documents]
+        highest_level = self.gains.highest[documents]
+        return _Nodes(problem, lowest_level, highest_level)
 
     def _process_nodes(self, nodes: _Nodes) -> _Nodes:
         """Try the best levels of the nodes, and return the nodes that follow from them.
@@ -891,23 +904,16 @@ class _Search:
         level, has_excess = self._relax(nodes)
         documents = self.heavy.documents[nodes.problem]
         is_allowed = self.gains.allowed[documents, level]  # (n_nodes, n_heavy)
-        all_are_allowed = is_allowed.all(axis=1)
-        is_attainable = np.asarray(all_are_allowed, dtype=np.bool_)
-        earlier_best = self.best[nodes.problem]
-        self._try_levels(nodes.problem, level, is_attainable)
+        is_improved = self._try_levels(nodes.problem, level)
 
-        # With a higher ratio, other levels of the same node can be the best: it is tried again.
-        new_best = self.best[nodes.problem]
-        is_improved = new_best > earlier_best
+        # All levels are allowed: the best ones for the ratio so far. If the ratio has increased,
+        # others can be better, and the node is tried again; otherwise it is done.
+        is_attainable = np.asarray(is_allowed.all(axis=1), dtype=np.bool_)
         repeated = nodes.take(is_attainable & is_improved)
-
-        # Nodes with a level in a gap are split, unless they have no ratio above the best one.
+        # A level is in a gap: the node is split, unless it has no ratio above the best one.
         is_split = ~is_attainable & has_excess
-        split_nodes = nodes.take(is_split)
-        split_level = level[is_split]
-        split_is_allowed = is_allowed[is_split]
-        below, above = self._split(split_nodes, split_level, split_is_allowed)
-        self._count_nodes(split_nodes.problem)
+        below, above = self._split(nodes.take(is_split), level[is_split], is_allowed[is_split])
+        self._count_nodes(nodes.problem[is_split])
         return _join_nodes([repeated, below, above])
 
     def _count_nodes(self, problem: Ints) -> None:
@@ -920,26 +926,26 @@ class _Search:
         has_too_many = self._n_nodes > MOST_NODES
         self.exact[has_too_many] = False
 
-    def _try_levels(self, problem: Ints, level: Ints, is_attainable: Bools) -> None:
-        """Try the allowed levels of the heavy documents that are nearest to the given levels.
+    def _try_levels(self, problem: Ints, level: Ints) -> Bools:
+        """Try the allowed levels of heavy documents that are nearest to the given levels.
 
-        Parameters
-        ----------
-        problem : ndarray of int, shape (n_nodes,)
-            The problems.
-        level : ndarray of int, shape (n_nodes, n_heavy)
-            The levels.
-        is_attainable : ndarray of bool, shape (n_nodes,)
-            Whether all levels of a node are allowed.
+        `problem` has the shape (n_nodes,), `level` the shape (n_nodes, n_heavy).
+
+        Returns
+        -------
+        ndarray of bool, shape (n_nodes,)
+            Whether the best ratio of the node's problem has increased.
         """
+        earlier_best = self.best[problem]
         documents = self.heavy.documents[problem]
         level_below = self.gains.allowed_below[documents, level]
-        self._keep_best(problem, level_below)
-        # An allowed level is itself the nearest one below and above: then there is nothing else.
-        if is_attainable.all():
-            return
         level_above = self.gains.allowed_above[documents, level]
-        self._keep_best(problem, level_above)
+        self._keep_best(problem, level_below)
+        # They are the same if all given levels are allowed.
+        is_other_level = level_above != level_below
+        if is_other_level.any():
+            self._keep_best(problem, level_above)
+        return np.asarray(self.best[problem] > earlier_best, dtype=np.bool_)
 
     def _keep_best(self, problem: Ints, level: Ints) -> None:
         """Store the ratios at these levels of the heavy documents if they are higher than the best.
@@ -967,43 +973,41 @@ class _Search:
         below, above : _Nodes
             The same nodes, in which this document must be below the gap, or above it.
         """
+        # The document of each node: its column among the heavy documents, and its number.
         node = np.arange(len(nodes.problem))
-        # `argmin` of a mask is the first column where it is False.
-        column = is_allowed.argmin(axis=1)
-        heavy_documents = self.heavy.documents
-        document = heavy_documents[nodes.problem, column]
+        is_in_gap = ~is_allowed
+        column = is_in_gap.argmax(axis=1)  # of a mask, it is the first True
+        document = self.heavy.documents[nodes.problem, column]
         level_in_gap = level[node, column]
 
-        # Below the gap, the highest level is the last one allowed before the gap.
         high = nodes.high.copy()
-        allowed_below = self.gains.allowed_below[document, level_in_gap]
-        high[node, column] = allowed_below
-        nodes_below_gap = nodes._replace(high=high)
-        # Above it, the lowest level is the first one allowed after the gap.
+        high[node, column] = self.gains.allowed_below[document, level_in_gap]
+        below = _Nodes(nodes.problem, nodes.low, high)
         low = nodes.low.copy()
-        allowed_above = self.gains.allowed_above[document, level_in_gap]
-        low[node, column] = allowed_above
-        nodes_above_gap = nodes._replace(low=low)
-        return nodes_below_gap, nodes_above_gap
+        low[node, column] = self.gains.allowed_above[document, level_in_gap]
+        above = _Nodes(nodes.problem, low, nodes.high)
+        return below, above
 
     def _ratios_at(self, problem: Ints, level: Ints) -> Floats:
         """Return the ratios Σ weight · gain / ideal at these levels of the heavy documents.
 
-        Heavy documents have the highest weights of a problem; all others are at their lowest level.
-        `problem` has the shape (n,), `level` the shape (n, n_heavy).
+        All other documents are at their lowest level. `problem` has the shape (n,), `level` the
+        shape (n, n_heavy), with the levels of `self.heavy.documents[problem]`.
         """
-        gains = self.gains
-        documents = self.heavy.documents[problem]
-        lowest_level = gains.lowest[documents]
-        lowest_gain = gains.levels[lowest_level]
-        rise = gains.levels[level] - lowest_gain
-        weighted_rise = self.heavy.weights[problem] * rise
-        # `lowest_sum` is the numerator with all documents at their lowest level.
-        sum_of_rises = weighted_rise.sum(axis=1)
-        numerator = self.lowest_sum[problem] + sum_of_rises
+        numerator = self._numerators(problem, level)
         counts = self._counts(problem, level)
-        ideal = gains.ideal(counts)
+        ideal = self.gains.ideal(counts)
         return ratio(numerator, ideal)
+
+    def _numerators(self, problem: Ints, level: Ints) -> Floats:
+        """Return Σ weight · gain at these levels of the heavy documents, as in `_ratios_at`."""
+        # Begin with all documents at their lowest level, and add what the heavy ones rise.
+        documents = self.heavy.documents[problem]
+        lowest_level = self.gains.lowest[documents]
+        rise = self.gains.levels[level] - self.gains.levels[lowest_level]
+        weighted_rise = self.heavy.weights[problem] * rise
+        numerator = self.lowest_sum[problem] + weighted_rise.sum(axis=1)
+        return np.asarray(numerator, dtype=np.float64)
 
     def _counts(self, problem: Ints, level: Ints) -> Ints:
         """Return the number of documents at or above each positive level, shape (n, n_steps).
@@ -1011,11 +1015,8 @@ class _Search:
         The heavy documents of the n problems are at `level`, shape (n, n_heavy), and the others at
         their lowest level; `self.other_counts` are the numbers of the latter.
         """
-        positive_levels = self.gains.positive_levels
-        reaches_level = level[:, :, None] >= positive_levels  # (n, n_heavy, n_steps)
-        heavy_counts = reaches_level.sum(axis=1)
-        counts = self.other_counts[problem] + heavy_counts
-        return np.asarray(counts, dtype=np.intp)
+        heavy_counts = self.gains.counts(level)
+        return self.other_counts[problem] + heavy_counts
 
     def _relax(self, nodes: _Nodes) -> tuple[Ints, Bools]:
         """Maximise numerator - best ratio · ideal of each node, with a decision per step.
@@ -1036,64 +1037,47 @@ class _Search:
         is_up_to_high = positive_levels <= nodes.high[:, :, None]
         is_free = is_above_low & is_up_to_high  # (n_nodes, n_heavy, n_steps)
 
-        # What the heaviest free documents add if they rise by a step; 0 if none rises.
-        counts_at_low = self._counts(nodes.problem, nodes.low)  # (n_nodes, n_steps)
+        counts_at_low = self._counts(nodes.problem, nodes.low)
         added = self._increase_by_rising(nodes.problem, is_free, counts_at_low)
-        most_added_by_some = added.max(axis=1)
-        most_added = np.maximum(most_added_by_some, 0.0)  # (n_nodes, n_steps)
-
-        level = self._best_levels(nodes, is_free, added, most_added)
+        # At a step, either some of the heaviest documents rise, or none, which adds 0.
+        most_added = np.maximum(added.max(axis=1), 0.0)  # (n_nodes, n_steps)
+        level = self._best_levels(nodes, is_free, added)
         has_excess = self._has_excess(nodes, counts_at_low, most_added)
         return level, has_excess
 
     def _increase_by_rising(self, problem: Ints, is_free: Bools, counts_at_low: Ints) -> Floats:
-        """Return what the heaviest free documents add to numerator - best ratio · ideal.
+        """Return what the first free documents add to numerator - best ratio · ideal at each step.
+
+        Documents are sorted by weight, the heaviest first.
 
         Parameters
         ----------
         problem : ndarray of int, shape (n_nodes,)
             The problem of each node.
         is_free : ndarray of bool, shape (n_nodes, n_heavy, n_steps)
-            Whether each document may rise to each positive level.
+            Whether each document may rise by each step.
         counts_at_low : ndarray of int, shape (n_nodes, n_steps)
-            The number of documents at or above each positive level if none rises.
+            The number of documents above each step if none rises.
 
         Returns
         -------
         ndarray of float, shape (n_nodes, n_heavy, n_steps)
             What the free documents down to each heavy one add if they rise by a step, divided by
-            the step.
+            the step: their weights minus best ratio · the discounts of their ideal ranks.
         """
-        # To the numerator, they add the sum of their weights.
         weight = self.heavy.weights[problem]  # (n_nodes, n_heavy)
         free_weight = np.where(is_free, weight[:, :, None], 0.0)
-        weight_sums = np.cumsum(free_weight, axis=1)
+        added_weights = np.cumsum(free_weight, axis=1)
 
-        # To the ideal, they add the discounts of their ranks.
         n_rising = np.cumsum(is_free, axis=1, dtype=np.intp)
-        discount_sums = self._discounts_of_next(counts_at_low, n_rising)
+        n_above = counts_at_low[:, None]  # the same for each document
+        added_discounts = self.gains.discounts_of_next(n_above, n_rising)
         best_ratio = self.best[problem]
-        ideal_cost = best_ratio[:, None, None] * discount_sums
-        added = weight_sums - ideal_cost
-        return np.asarray(added, dtype=np.float64)
+        cost = best_ratio[:, None, None] * added_discounts
+        return np.asarray(added_weights - cost, dtype=np.float64)
 
-    def _discounts_of_next(self, n_above: Ints, n_next: Ints) -> Floats:
-        """Return the sum of the `n_next` ideal discounts that follow the first `n_above` ones.
-
-        `n_above` has the shape (n_nodes, n_steps); `n_next` and the result have the shape
-        (n_nodes, n_heavy, n_steps).
-        """
-        cumulated = self.gains.cumulated  # the sum of the first 0, 1, … discounts
-        n_down_to_last = n_above[:, None] + n_next
-        discounts_down_to_last = cumulated[n_down_to_last]
-        discounts_above = cumulated[n_above]
-        discount_sums = discounts_down_to_last - discounts_above[:, None]
-        return np.asarray(discount_sums, dtype=np.float64)
-
-    def _best_levels(
-        self, nodes: _Nodes, is_free: Bools, added: Floats, most_added: Floats
-    ) -> Ints:
-        """Return the level of each heavy document if the fewest rise that add the maximum.
+    def _best_levels(self, nodes: _Nodes, is_free: Bools, added: Floats) -> Ints:
+        """Return the level of each heavy document if the best number of documents rises.
 
         Parameters
         ----------
@@ -1102,59 +1086,59 @@ class _Search:
         is_free : ndarray of bool, shape (n_nodes, n_heavy, n_steps)
             Whether each document may rise to each positive level.
         added : ndarray of float, shape (n_nodes, n_heavy, n_steps)
-            The result of `_increase_by_rising`.
-        most_added : ndarray of float, shape (n_nodes, n_steps)
-            The maximum of `added` over the documents, at least 0.
+            What the free documents down to each one add: the result of `_increase_by_rising`.
 
         Returns
         -------
         ndarray of int, shape (n_nodes, n_heavy)
         """
-        is_chosen = self._is_chosen(nodes.problem, added, most_added)
-        rises = is_free & is_chosen
-
-        # Documents reach a level only if they reach the levels below it. In a row of positive
-        # levels, all down to the first False are lost: [1, 0, 1] -> [1, 0, 0].
-        positive_levels = self.gains.positive_levels
-        is_at_or_below_low = positive_levels <= nodes.low[:, :, None]
+        rises = is_free & self._is_chosen(nodes.problem, added)
+        is_at_or_below_low = self.gains.positive_levels <= nodes.low[:, :, None]
         can_reach = rises | is_at_or_below_low  # (n_nodes, n_heavy, n_steps)
-        is_reached = np.logical_and.accumulate(can_reach, axis=2)
-        # The number of positive levels reached is the index of the highest one.
-        level = is_reached.sum(axis=2)
+        # A document reaches a level only if it reaches all levels below it. Of three positive
+        # levels, [True, False, True] -> [True, False, False]: the number of True is its level, 1.
+        reaches = np.logical_and.accumulate(can_reach, axis=2)
+        level = reaches.sum(axis=2)
         return np.asarray(level, dtype=np.intp)
 
-    def _is_chosen(self, problem: Ints, added: Floats, most_added: Floats) -> Bools:
+    def _is_chosen(self, problem: Ints, added: Floats) -> Bools:
         """Return whether each document is among the fewest that add the maximum at each step.
 
-        These are the heaviest documents down to one, the first that adds the maximum up to
-        rounding; none if the maximum is 0. The parameters are those of `_best_levels`, with the
-        problem of each node; the shape is (n_nodes, n_heavy, n_steps).
+        These are the documents down to the first one at which the maximum is reached, up to
+        rounding; none if the maximum is 0 or less.
+
+        Parameters
+        ----------
+        problem : ndarray of int, shape (n_nodes,)
+            The problem of each node.
+        added : ndarray of float, shape (n_nodes, n_heavy, n_steps)
+            What the documents down to each one add at each step.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_nodes, n_heavy, n_steps)
         """
         tolerance = self._rounding_of_added(problem)
-        enough = most_added - tolerance[:, None]  # (n_nodes, n_steps)
-        adds_enough = added >= enough[:, None]
-        # `argmax` of a mask is the first document where it is True.
-        last_chosen = adds_enough.argmax(axis=1)  # (n_nodes, n_steps)
+        last_chosen = _first_maximum(added, tolerance)  # (n_nodes, n_steps)
         n_heavy = added.shape[1]
-        document = np.arange(n_heavy)
-        is_down_to_last = document[:, None] <= last_chosen[:, None]
-        is_worthwhile = enough > 0
+        document = np.arange(n_heavy)[:, None]
+        is_down_to_last = document <= last_chosen[:, None]
+        is_worthwhile = added.max(axis=1) - tolerance[:, None] > 0
         is_chosen = is_down_to_last & is_worthwhile[:, None]
         return np.asarray(is_chosen, dtype=np.bool_)
 
     def _rounding_of_added(self, problem: Ints) -> Floats:
-        """Return by how much equal sums of weight - best ratio · discount can differ by rounding.
+        """Return the rounding errors of sums of weight - best ratio · discount, shape (n_nodes,).
 
-        `problem` is the problem of each node; the shape is (n_nodes,).
+        Sums that differ by less count as equal. `problem` is the problem of each node.
         """
-        # Rounding errors are relative to the largest terms: the first discount is the largest.
+        # Rounding errors are relative to the largest term of a sum.
         weight = self.heavy.weights[problem]  # (n_nodes, n_heavy)
         largest_weight = np.abs(weight).max(axis=1)
-        largest_discount = self.gains.discounts[0]
+        largest_discount = self.gains.discounts[0]  # discounts do not increase
         largest_cost = self.best[problem] * largest_discount
         largest_term = np.maximum(largest_weight, largest_cost)
-        rounding_error = _TIE * largest_term
-        return np.asarray(rounding_error, dtype=np.float64)
+        return np.asarray(_TIE * largest_term, dtype=np.float64)
 
     def _has_excess(self, nodes: _Nodes, counts_at_low: Ints, most_added: Floats) -> Bools:
         """Return whether the maximum of numerator - best ratio · ideal is above 0.
@@ -1168,49 +1152,57 @@ class _Search:
         counts_at_low : ndarray of int, shape (n_nodes, n_steps)
             The number of documents at or above each positive level, at these lowest levels.
         most_added : ndarray of float, shape (n_nodes, n_steps)
-            What rising documents add, divided by the step.
+            What rising documents add at each step, divided by the step.
         """
-        gains = self.gains
-        problem = nodes.problem
-        weight = self.heavy.weights[problem]
-        # `lowest_sum` has the documents at their own lowest levels, which may be below the node's.
-        documents = self.heavy.documents[problem]
-        lowest_level = gains.lowest[documents]
-        lowest_gain = gains.levels[lowest_level]
-        low_gain = gains.levels[nodes.low]
-        rise_to_low = low_gain - lowest_gain
-        sum_of_rises = (weight * rise_to_low).sum(axis=1)
-        sum_at_low = self.lowest_sum[problem] + sum_of_rises
-        added_by_rising = most_added @ gains.steps
-        numerator = sum_at_low + added_by_rising
-        ideal_at_low = gains.ideal(counts_at_low)
-        ideal_cost = self.best[problem] * ideal_at_low
-        excess = numerator - ideal_cost
-
+        numerator_at_low = self._numerators(nodes.problem, nodes.low)
+        ideal_at_low = self.gains.ideal(counts_at_low)
+        ideal_cost = self.best[nodes.problem] * ideal_at_low
+        added_by_rising = most_added @ self.gains.steps
+        excess = numerator_at_low + added_by_rising - ideal_cost
         rounding_error = self._rounding_of_excess(nodes, ideal_cost)
-        has_excess = excess > rounding_error
-        return np.asarray(has_excess, dtype=np.bool_)
+        return np.asarray(excess > rounding_error, dtype=np.bool_)
 
     def _rounding_of_excess(self, nodes: _Nodes, ideal_cost: Floats) -> Floats:
-        """Return a bound of the rounding error of numerator - `ideal_cost`, shape (n_nodes,).
+        """Return a bound of the rounding error of Σ weight · gain - `ideal_cost`, shape (n_nodes,).
 
-        It is relative to the sum of the absolute terms, with the heavy documents at the highest
-        levels of the node.
+        It is a small fraction of the sum of the absolute terms. The sum Σ weight · gain has two
+        kinds of terms: those of all documents at their lowest gain, and those of heavy documents
+        that rise from there, at most to the highest level of the node.
         """
-        weight = self.heavy.weights[nodes.problem]
+        terms_at_lowest = self.absolute_lowest_sum[nodes.problem]
+        # A rise is less than the gain to which it leads.
         highest_gain = self.gains.levels[nodes.high]
-        absolute_terms = np.abs(weight) * highest_gain  # (n_nodes, n_heavy)
-        absolute_highest_sum = absolute_terms.sum(axis=1)
-        absolute_lowest_sum = self.absolute_lowest_sum[nodes.problem]
-        absolute_sum = absolute_lowest_sum + absolute_highest_sum + ideal_cost
-        rounding_error = _ROUNDING * absolute_sum
-        return np.asarray(rounding_error, dtype=np.float64)
+        weight = np.abs(self.heavy.weights[nodes.problem])
+        terms_of_rises = (weight * highest_gain).sum(axis=1)
+        sum_of_terms = terms_at_lowest + terms_of_rises + ideal_cost
+        return np.asarray(_ROUNDING * sum_of_terms, dtype=np.float64)
 
 
 def _maximum_count(mask: Bools) -> int:
     """Return the maximum number of True values in a row of the mask; 0 without rows."""
     counts = mask.sum(axis=1)
     return int(counts.max(initial=0))
+
+
+def _first_maximum(values: Floats, tolerance: Floats) -> Ints:
+    """Return the index of the first maximum along axis 1, up to a tolerance.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n, m, n_steps)
+        The values.
+    tolerance : ndarray of float, shape (n,)
+        By how much a maximum may be below the highest value.
+
+    Returns
+    -------
+    ndarray of int, shape (n, n_steps)
+    """
+    highest = values.max(axis=1, keepdims=True)
+    is_maximum = values >= highest - tolerance[:, None, None]
+    # `argmax` of a mask is the index of the first True.
+    first = is_maximum.argmax(axis=1)
+    return np.asarray(first, dtype=np.intp)
 
 
 def _all_equal(levels: Ints) -> bool:
