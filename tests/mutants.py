@@ -194,11 +194,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "theme * hits.n_queries - hits.query[hit]",
     ): "other distinct numbers, of which negative ones count from the end",
     (
-        "kernels/intent_aware.py",
-        "change != 0",
-        "change != 1",
-    ): "every document is a type of its own, which takes longer",
-    (
         "kernels/session.py",
         "usability > 0",
         "usability >= 0",

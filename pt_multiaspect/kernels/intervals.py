@@ -194,40 +194,36 @@ def power_of_t_test(
     # The statistic t has a noncentral t distribution, with this shift. The test is significant if t
     # is outside the interval ±critical.
     sizes = np.asarray(n_clusters, dtype=np.float64)
-    freedom_of_size = freedom_ratio * sizes - 1
-    freedom = np.maximum(freedom_of_size, 1)
-    critical_of_size = student.isf(alpha / 2, freedom)
-    shift_of_effect = effect * np.sqrt(sizes)
-    critical, shift = np.broadcast_arrays(critical_of_size, shift_of_effect)
+    freedom = np.maximum(freedom_ratio * sizes - 1, 1)
+    critical = student.isf(alpha / 2, freedom)
+    shift = effect * np.sqrt(sizes)
+    freedom, critical, shift = np.broadcast_arrays(freedom, critical, shift)
 
-    # SciPy's series for this distribution converge for usual numbers only. In place of the others,
-    # they get 1, and the result is not used.
+    # SciPy's series for this distribution converge for usual numbers only. Others, and NaN, are
+    # left to an approximation.
     has_usual_critical = critical < _LARGEST_CRITICAL
     has_usual_shift = shift < 10 * critical
-    is_usual = has_usual_critical & has_usual_shift
-    usual_critical = np.where(is_usual, critical, 1.0)
-    usual_shift = np.where(is_usual, shift, 1.0)
-    usual_power = _noncentral_t_tails(usual_critical, freedom, usual_shift)
-    extreme_power = _power_of_extremes(critical, freedom, shift)
-    power = np.where(is_usual, usual_power, extreme_power)
-    is_unknown = np.isnan(shift)
-    return np.where(is_unknown, np.nan, power)
+    usual = has_usual_critical & has_usual_shift
+    extreme = ~usual
+    power = np.empty(shift.shape)
+    power[usual] = _noncentral_t_tails(critical[usual], freedom[usual], shift[usual])
+    power[extreme] = _power_of_extremes(critical[extreme], freedom[extreme], shift[extreme])
+    return power
 
 
 def _power_of_extremes(critical: Floats, freedom: Floats, shift: Floats) -> Floats:
     """Return the approximate power of t-tests with very large critical values or shifts.
 
-    `shift` is the statistic t if mean and standard deviation are estimated without error, and
-    `critical` the value above which t is significant.
+    `shift` is the statistic t if mean and standard deviation are estimated without error; the test
+    is significant if t is above `critical`. The power is NaN for a shift of NaN.
     """
     from scipy.special import chdtr
 
-    # The mean varies much less than the standard deviation and is taken as known: t is shift / r,
-    # where r is the estimated over the true standard deviation. It is above `critical` if r is
-    # below this number, and freedom · r² has a chi-square distribution.
-    largest_r = shift / critical
-    largest_chi_square = freedom * largest_r**2
-    power = chdtr(freedom, largest_chi_square)
+    # The mean varies much less than the standard deviation and is taken as known. So t is shift / r
+    # for the ratio r of the estimated and the true standard deviation: the test is significant if
+    # r < shift / critical. The distribution of freedom · r² is chi-square.
+    highest_r = shift / critical
+    power = chdtr(freedom, freedom * highest_r**2)
     return np.asarray(power, dtype=np.float64)
 
 
@@ -277,39 +273,32 @@ def power_of_double_sampling(
     ndarray of float, shape (m,)
         In [0, 1], with a standard error of some .002.
     """
-    # Given some random statistics, the probability is exact; it is averaged over draws of these.
+    # The power is averaged over draws of three statistics of the n topics, for which the rest is
+    # known exactly.
     rng = np.random.default_rng(0)
-    noise_of_slope = rng.standard_normal(_SAMPLES)
+    normal = rng.standard_normal(_SAMPLES)
     labels = _draw_labels(n, n_topics, rng)
-    squared_errors = _draw_chi_square(n - 2, rng)
+    chi_square = _draw_chi_square(n - 2, rng)
 
     # The model is H = effect + slope · L + noise · error, where L and errors are standard normal.
-    # From here on, rows are effects and columns are draws: (m, _SAMPLES).
+    # Rows are effects and columns are draws: (m, _SAMPLES).
     noise = unexplained[:, None]
     slope = np.sqrt(1 - noise**2)  # ρ
-    # The least-squares slope of n topics has an error, and is limited.
-    root_of_squares = np.sqrt(labels.squares)
-    slope_error = noise * noise_of_slope / root_of_squares
-    fitted = slope + slope_error
-    used = fitted.clip(0, highest[:, None])
-
-    # The sum of squared residuals is minimal for the fitted slope; another one adds to it.
-    squares_of_slopes = (fitted - used) ** 2 * labels.squares
-    squares_of_errors = noise**2 * squared_errors
-    squared_residuals = squares_of_errors + squares_of_slopes
-    variance = _variance_of_estimates(squared_residuals, used, labels, n, n_topics)
+    fitted_slope = slope + noise * normal / np.sqrt(labels.squares)
+    used_slope = fitted_slope.clip(0, highest[:, None])
+    # Residuals of the fitted slope are those of the errors; another slope adds to them.
+    squares_of_errors = noise**2 * chi_square
+    added_squares = (fitted_slope - used_slope) ** 2 * labels.squares
+    squared_residuals = squares_of_errors + added_squares
+    variance = _variance_of_estimates(squared_residuals, used_slope, labels, n, n_topics)
     half_interval = _half_interval(variance, n - 2, alpha)
 
-    # Given these draws, the estimate has a normal distribution, as the mean of the n errors and the
-    # mean of all L still vary. The interval excludes 0 if the estimate is outside ±half_interval.
-    bias = (used - slope) * labels.distance
-    expected_estimate = effects[:, None] + bias
-    variance_of_errors = noise**2 / n
-    variance_of_mean_label = slope**2 / n_topics
-    deviation = np.sqrt(variance_of_errors + variance_of_mean_label)
-    power_of_draw = _probability_outside(half_interval, expected_estimate, deviation)
-    power = power_of_draw.mean(axis=1)
-    return np.asarray(power)
+    # The estimate has a normal distribution: the mean of n errors and that of all L still vary.
+    bias = (used_slope - slope) * labels.distance
+    mean_of_estimate = effects[:, None] + bias
+    deviation_of_estimate = np.sqrt(noise**2 / n + slope**2 / n_topics)
+    power = _probability_outside(half_interval, mean_of_estimate, deviation_of_estimate)
+    return np.asarray(power.mean(axis=1))
 
 
 def _half_interval(variance: Floats, freedom: int, alpha: float) -> Floats:
@@ -377,15 +366,17 @@ def _draw_labels(n: int, n_topics: int, rng: np.random.Generator) -> _LabelDraws
     independent, with normal and chi-square distributions.
     """
     n_further = n_topics - n
-    # The mean of all labels minus that of n of them has the variance 1 / n - 1 / n_topics.
+    # The distance of the mean of all labels from that of n of them: its variance is
+    # 1 / n - 1 / n_topics.
     variance_of_distance = n_further / (n * n_topics)
-    deviation_of_distance = math.sqrt(variance_of_distance)
-    distance = rng.standard_normal(_SAMPLES) * deviation_of_distance
+    distance = rng.standard_normal(_SAMPLES) * math.sqrt(variance_of_distance)
     squares = _draw_chi_square(n - 1, rng)
     squares_of_further = _draw_chi_square(n_further - 1, rng)
 
-    # The sum of squares of all labels is that within both groups of topics, and that between them:
-    # n · distance² of the n topics and n² / n_further · distance² of the further ones.
+    # As in an analysis of variance: the sum of squares of all labels is that within both groups of
+    # topics, and that of the distances of their means from the mean of all. The latter are
+    # `distance` for the n topics, and n / n_further · `distance` for the further ones:
+    # n · distance² + n_further · (n / n_further · distance)² = n · n_topics / n_further · distance².
     factor_between = n * n_topics / n_further
     squares_between = factor_between * distance**2
     squares_of_all = squares + squares_of_further + squares_between
@@ -408,9 +399,8 @@ def detectable_effect(
     from scipy.optimize import brentq
 
     def excess_power(effect: float) -> float:
-        effects = np.array(effect)
-        sizes = np.array(n_clusters)
-        achieved = power_of_t_test(effects, sizes, alpha, freedom_ratio)
+        """Return the power for an effect, minus the one that is sought: 0 at the solution."""
+        achieved = power_of_t_test(np.array(effect), np.array(n_clusters), alpha, freedom_ratio)
         return float(achieved) - power
 
     # The root is between 0 and the first effect that suffices.
@@ -449,25 +439,21 @@ def topics_needed(
     """
     from scipy.special import ndtri
 
-    sizes = np.full(len(effects), np.nan)
-    is_known = ~np.isnan(effects)
-    known_effects = effects[is_known]
-    # The number for the normal distribution, ((z of alpha + z of power) / effect)², is too low for
-    # the t distribution.
-    quantile = ndtri(1 - alpha / 2)
-    quantile_of_power = ndtri(power)
-    normal_sizes = ((quantile + quantile_of_power) / known_effects) ** 2
+    # The textbook number for the normal distribution, ((z of alpha + z of power) / effect)².
+    z_of_alpha = ndtri(1 - alpha / 2)
+    z_of_power = ndtri(power)
+    normal_sizes = ((z_of_alpha + z_of_power) / effects) ** 2
+    # The t distribution needs more: for large numbers, (z of alpha)² / 2 more topics. The ratio is
+    # less than 1 for clusters of different sizes, of which more are needed.
+    correction = z_of_alpha**2 / (2 * freedom_ratio)
+    sizes = np.ceil(normal_sizes + correction)
+    # Other numbers are searched exactly, from the one for the normal distribution up. NaN is not.
     start = np.ceil(normal_sizes).clip(min=2)
-
-    # For large numbers, it is too low by (z of alpha)² / 2, if each topic is a cluster.
-    correction = quantile**2 / (2 * freedom_ratio)
-    sizes_of_known = np.ceil(normal_sizes + correction)
-    is_sought = start <= _LARGEST_SIZE
-    sizes_of_known[is_sought] = _search_sizes(
-        known_effects[is_sought], start[is_sought], power, alpha, freedom_ratio
+    is_searched = start <= _LARGEST_SIZE
+    sizes[is_searched] = _search_sizes(
+        effects[is_searched], start[is_searched], power, alpha, freedom_ratio
     )
-    sizes[is_known] = sizes_of_known
-    return sizes
+    return np.asarray(sizes, dtype=np.float64)
 
 
 def _search_sizes(
@@ -489,7 +475,7 @@ def _search_sizes(
 
 
 def _least_sizes(start: Floats, suffices: Callable[[Floats], Bools]) -> Floats:
-    """Return the least whole numbers that suffice, element by element.
+    """Return the least whole numbers that suffice, by bisection of all elements at once.
 
     Parameters
     ----------
@@ -499,17 +485,16 @@ def _least_sizes(start: Floats, suffices: Callable[[Floats], Bools]) -> Floats:
         Returns which of n numbers suffice. All numbers above one that suffices do, too.
     """
     too_few, enough = _bracket_sizes(start, suffices)
-    # Halve the intervals until nothing is between the two ends.
-    is_wide = enough - too_few > 1
-    while is_wide.any():
+    while True:
+        is_open = enough - too_few > 1
+        if not is_open.any():
+            return enough
         middle = np.floor((too_few + enough) / 2)
-        # Numbers that are found already are tried again, which changes nothing: they suffice.
-        tried = np.where(is_wide, middle, enough)
+        # Elements that are found try their result again: it is enough, and nothing changes.
+        tried = np.where(is_open, middle, enough)
         is_enough = suffices(tried)
         enough = np.where(is_enough, tried, enough)
         too_few = np.where(is_enough, too_few, tried)
-        is_wide = enough - too_few > 1
-    return enough
 
 
 def _bracket_sizes(start: Floats, suffices: Callable[[Floats], Bools]) -> tuple[Floats, Floats]:
@@ -535,10 +520,10 @@ def upper_deviation(
     """
     from scipy.special import chdtri
 
-    # freedom · (estimate / true value)² has a chi-square distribution. With the probability
-    # `confidence`, it is above this quantile, and the true value below estimate · factor.
+    # freedom · (estimate / true value)² has a chi-square distribution. `chdtri` returns the number
+    # that it exceeds with the probability `confidence`. With this probability, the true value is
+    # less than estimate · √(freedom / number).
     freedom = freedom_ratio * n_clusters - 1
-    lower_quantile = chdtri(freedom, confidence)  # `chdtri` takes the probability above it
-    factor = math.sqrt(freedom / lower_quantile)
-    limit = deviation * factor
+    exceeded_number = chdtri(freedom, confidence)
+    limit = deviation * math.sqrt(freedom / exceeded_number)
     return np.asarray(limit, dtype=np.float64)

@@ -59,16 +59,15 @@ def place_documents(counts: Counts, totals: Counts, precedes: Floats) -> tuple[I
     extended : array of int, shape (n_extended, n_types)
         The extended states.
     """
-    is_left = counts < totals  # (n_states, n_types)
-    # For each type (column), count the better types that have documents left: a matrix product sums
-    # over them.
-    n_better_left = is_left.astype(np.float64) @ precedes
-    is_next = is_left & (n_better_left == 0)
-    # One extension per state and type that can be next: the count of this type grows by one.
+    has_left = counts < totals  # (n_states, n_types)
+    # The matrix product counts, for each type, the better types that have documents left.
+    n_better_left = has_left.astype(np.float64) @ precedes
+    is_next = has_left & (n_better_left == 0)
     state, chosen = np.nonzero(is_next)
+    # In each extended state, there is one more document of the chosen type.
     extended = counts[state]
-    row = np.arange(len(state))
-    extended[row, chosen] += 1
+    index = np.arange(len(extended))
+    extended[index, chosen] += 1
     return state, chosen, extended
 
 
@@ -181,18 +180,12 @@ class LinearProgress(ConvexProgress):
         """
         remaining = self._totals - counts  # (n_states, n_types)
         n_with_gain = remaining @ self._has_gain  # (n_states, n_gains)
-        # The documents of each gain follow those of higher gains: they are at adjacent ranks.
+        # Documents of the same gain are at adjacent ranks, which end where the next ones begin: 2
+        # and 3 documents after rank 4 have the ends [4, 6, 9].
         n_with_gain_or_higher = np.cumsum(n_with_gain, axis=1)
-        last_rank = rank + n_with_gain_or_higher.astype(np.intp)
-
-        # The discounts at these ranks are the sum down to the last one, minus the sum down to that
-        # of the next higher gain, which is `rank` for the highest gain.
-        sum_to_last_rank = self._discount_sums[last_rank]
-        n_states = len(counts)
-        sum_to_rank = np.full((n_states, 1), self._discount_sums[rank])
-        sums_of_higher_gains = sum_to_last_rank[:, :-1]
-        sum_before_first = np.concatenate([sum_to_rank, sums_of_higher_gains], axis=1)
-        discounts_of_gain = sum_to_last_rank - sum_before_first
+        n_highest_placed = np.insert(n_with_gain_or_higher, 0, 0, axis=1)
+        ends = rank + n_highest_placed.astype(np.intp)  # (n_states, n_gains + 1)
+        discounts_of_gain = np.diff(self._discount_sums[ends], axis=1)
         total_gain = discounts_of_gain @ self._distinct_gains
         return np.asarray(total_gain, dtype=np.float64)
 
@@ -268,13 +261,12 @@ class APProgress(BinaryProgress, ConvexProgress):
         n_documents = int(totals.sum())
         ranks = np.arange(1, n_documents + 1)
         reciprocals = 1.0 / ranks
-        # Ranks below the cutoff count for nothing, nor does what follows the last rank.
+        # The factor of `ConvexProgress` is 1 / rank: 0 below the cutoff and after the last rank.
         is_counted = ranks <= self.depth
         counted_reciprocals = np.where(is_counted, reciprocals, 0.0)
         self.factor = np.append(counted_reciprocals, 0.0)
-        # The sums of the first 0, 1, … reciprocals of ranks.
-        sums = np.cumsum(reciprocals)
-        self._harmonic_numbers = np.append(0.0, sums)
+        # Harmonic numbers, 1 + 1/2 + … + 1/n for n = 0, 1, …, give sums over adjacent ranks.
+        self._harmonic_numbers = np.append(0.0, np.cumsum(reciprocals))
 
     def level(self, counts: NDArray[np.number]) -> Floats:
         """Return F (F + 1) / 2R for F positive documents of R, the sum of 1, 2, …, F over R."""
@@ -300,16 +292,13 @@ class APProgress(BinaryProgress, ConvexProgress):
         # Ranks below the depth do not count.
         n_ranks_left = max(self.depth - rank, 0)
         n_following = np.minimum(n_positive_left, n_ranks_left)
-        last_rank = rank + n_following
 
-        # At each of these ranks k, the precision is (n_found + k - rank) / k, or
-        # 1 + (n_found - rank) / k: their sum follows from that of 1 / k. The latter is a difference
-        # of harmonic numbers, the sums of the first 0, 1, … reciprocals.
-        sum_to_last_rank = self._harmonic_numbers[last_rank]
-        sum_to_rank = self._harmonic_numbers[rank]
-        sum_of_reciprocals = sum_to_last_rank - sum_to_rank
-        n_missing = n_found - rank
-        sum_of_precisions = n_following + n_missing * sum_of_reciprocals
+        # Down to each of their ranks k, only documents placed so far are not positive: precision is
+        # 1 - n_others / k. The sum of 1 / k is a difference of two harmonic numbers.
+        n_others = rank - n_found
+        last_rank = rank + n_following
+        sum_of_reciprocals = self._harmonic_numbers[last_rank] - self._harmonic_numbers[rank]
+        sum_of_precisions = n_following - n_others * sum_of_reciprocals
         gain = sum_of_precisions / self._norm
         return np.asarray(gain, dtype=np.float64)
 
@@ -380,17 +369,17 @@ class CascadeProgress(Progress):
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain if every user who will still stop does so at the next rank.
 
-        `_chance_to_stay` is the probability of stopping at none of the documents that it is given.
+        Users stop at a later rank in fact, which counts no more: discounts do not increase.
         """
         if rank >= self.depth:
             return np.zeros(len(counts))
-        reaches_next_rank = self._chance_to_stay(counts)
-        # The remaining documents have the ranks after `rank`; discounts do not increase, so that of
-        # the next rank is the largest. Element 0 is for rank 1.
+        # Users who have stopped at none of the placed documents, and will stop at one of the
+        # remaining ones.
+        has_not_stopped = self._chance_to_stay(counts)
         remaining = self._totals - counts
-        stops_at_remaining = 1.0 - self._chance_to_stay(remaining)
-        next_discount = self._discount[rank]
-        bound = reaches_next_rank * stops_at_remaining * next_discount
+        will_stop = 1.0 - self._chance_to_stay(remaining)
+        discount_of_next_rank = self._discount[rank]  # element 0 is for rank 1
+        bound = has_not_stopped * will_stop * discount_of_next_rank
         return np.asarray(bound, dtype=np.float64)
 
     def _chance_to_stay(self, counts: Counts) -> Floats:

@@ -56,33 +56,42 @@ def positive_fraction(differences: Floats) -> Floats:
     """
     ordered = np.sort(differences, axis=-1)
     n = ordered.shape[-1]
-    is_positive = np.asarray(ordered > 0, dtype=np.float64)
-    # The fractions of 1, 2, … adjacent differences, from each first one on. Those of one difference
-    # are 1 or 0; those of more follow from the fractions without the last or the first of them.
-    fractions = [is_positive[..., first] for first in range(n)]
+    # The fraction of the differences from a first to a last one follows from those without the last
+    # or the first of them: begin with single differences, then pairs, and so on.
+    fractions: dict[tuple[int, int], Floats] = {}
+    for index in range(n):
+        fractions[index, index] = np.asarray(ordered[..., index] > 0, dtype=np.float64)
     for length in range(2, n + 1):
-        longer_fractions = []
         for first in range(n - length + 1):
             last = first + length - 1
-            low = ordered[..., first]
-            high = ordered[..., last]
-            without_high = fractions[first]
-            without_low = fractions[first + 1]
-            numerator = high * without_low - low * without_high
-            # Without both signs, the fraction is 1 or 0, as that of the last difference alone.
-            has_both_signs = (low < 0) & (high > 0)
-            fraction = is_positive[..., last].copy()
-            denominator = high - low
-            np.divide(numerator, denominator, out=fraction, where=has_both_signs)
-            longer_fractions.append(fraction)
-        fractions = longer_fractions
+            without_high = fractions[first, last - 1]
+            without_low = fractions[first + 1, last]
+            fractions[first, last] = _fraction_of_more(
+                ordered[..., first], ordered[..., last], without_low, without_high
+            )
     # Rounding may exceed 1.
-    (fraction_of_all,) = fractions
-    return np.minimum(fraction_of_all, 1.0)
+    return np.minimum(fractions[0, n - 1], 1.0)
+
+
+def _fraction_of_more(
+    low: Floats, high: Floats, without_low: Floats, without_high: Floats
+) -> Floats:
+    """Return the fraction f of `positive_fraction` from those without one difference.
+
+    `low` and `high` are the lowest and the highest difference.
+    """
+    # Without both signs, the fraction is 1 or 0.
+    fraction = np.asarray(high > 0, dtype=np.float64)
+    has_both_signs = (low < 0) & (high > 0)
+    numerator = high * without_low - low * without_high
+    np.divide(numerator, high - low, out=fraction, where=has_both_signs)
+    return fraction
 
 
 def differences_at_corners(differences: Floats, least: Floats, largest: Floats) -> Floats:
-    """Return Σ_a w_a d_a where one aspect after the other has all weight that the least ones leave.
+    """Return Σ_a w_a d_a at the corners of the weightings in which no weight is below its least.
+
+    At each corner, one aspect has all weight that the least weights of the others leave.
 
     Parameters
     ----------
@@ -98,10 +107,11 @@ def differences_at_corners(differences: Floats, least: Floats, largest: Floats) 
     ndarray of float, shape (..., n)
         The weighted sums, one per aspect.
     """
-    sum_at_least_weights = (differences @ least)[..., None]
-    weight_left = 1 - least.sum()
-    at_corners = sum_at_least_weights + weight_left * differences
-    return remove_rounding_errors(at_corners, largest[..., None])
+    # All aspects have their least weight, and one of them has the remaining weight on top.
+    sum_of_least = (differences @ least)[..., None]
+    remaining_weight = 1 - least.sum()
+    sum_of_remaining = remaining_weight * differences
+    return remove_rounding_errors(sum_of_least + sum_of_remaining, largest[..., None])
 
 
 def nearest_reversal(
@@ -128,25 +138,25 @@ def nearest_reversal(
         is 0.
     """
     total = remove_rounding_errors(differences @ weights, largest)
-    # Support is positive on aspects whose difference has the sign of the sum. Weighted with
-    # supports in place of differences, the sum is positive, and is to decrease to 0.
+    # Differences with the sign of the sum are positive from here on: the sum is positive, too.
     sign = np.sign(total)[:, None]
     supports = differences * sign  # (m, n)
     row = np.arange(len(differences))
     receiver = supports.argmin(axis=1)
-    support_of_receiver = supports[row, receiver]
-    # By how much the sum decreases per unit of weight that an aspect gives to the receiver.
-    decrease_per_weight = supports - support_of_receiver[:, None]
+    lowest_support = supports[row, receiver]
+    # By so much the sum decreases per unit of weight that an aspect gives to the receiver.
+    decrease_per_weight = supports - lowest_support[:, None]
     may_give = weights - least
     given = _given_weights(supports, decrease_per_weight, may_give, np.abs(total))
     result = weights - given
     result[row, receiver] += given.sum(axis=1)
-    # The sum is lowest at a corner of the weightings. If it is not negative there, the sign never
-    # reverses.
+
+    # The lowest sum of all is at a corner of the weightings: without a negative sum there, the sign
+    # does not reverse.
     sums_at_corners = differences_at_corners(supports, least, largest)
-    lowest = sums_at_corners.min(axis=1)
-    is_never_reversed = (total == 0) | (lowest >= 0)
-    result[is_never_reversed] = np.nan
+    is_never_negative = sums_at_corners.min(axis=1) >= 0
+    has_no_sign = total == 0
+    result[is_never_negative | has_no_sign] = np.nan
     return result
 
 
@@ -172,25 +182,29 @@ def _given_weights(
     -------
     ndarray of float, shape (m, n)
     """
-    # Arrays with an "ordered" name have the aspects in the order in which they give.
-    order = np.argsort(-supports, axis=1, kind="stable")
+    highest_first = np.argsort(-supports, axis=1, kind="stable")
     may_give_of_rows = np.broadcast_to(may_give, supports.shape)
-    ordered_may_give = np.take_along_axis(may_give_of_rows, order, axis=1)
-    ordered_per_weight = np.take_along_axis(decrease_per_weight, order, axis=1)
-    # What is left of the sum after all earlier aspects have given what they may.
-    ordered_decrease = ordered_may_give * ordered_per_weight
-    decrease_before = np.cumsum(ordered_decrease, axis=1) - ordered_decrease
-    left = total[:, None] - decrease_before
-    ordered_left = np.maximum(left, 0.0)
-    # The weight that decreases the rest to 0; none of the receiver, which decreases nothing.
-    ordered_needed = np.zeros_like(ordered_per_weight)
-    decreases = ordered_per_weight > 0
-    np.divide(ordered_left, ordered_per_weight, out=ordered_needed, where=decreases)
-    ordered_given = np.minimum(ordered_needed, ordered_may_give)
-    # Back to the order of the columns.
-    given = np.zeros_like(ordered_given)
-    np.put_along_axis(given, order, ordered_given, axis=1)
+    given_in_order = _given_in_turn(
+        np.take_along_axis(decrease_per_weight, highest_first, axis=1),
+        np.take_along_axis(may_give_of_rows, highest_first, axis=1),
+        total,
+    )
+    # Back to the order of the aspects.
+    given = np.zeros_like(given_in_order)
+    np.put_along_axis(given, highest_first, given_in_order, axis=1)
     return given
+
+
+def _given_in_turn(decrease_per_weight: Floats, may_give: Floats, total: Floats) -> Floats:
+    """Return the weights of `_given_weights` if the aspects give in the order of the columns."""
+    # What is left of the sum after the earlier aspects have given all that they may.
+    decrease = may_give * decrease_per_weight
+    decrease_before = np.cumsum(decrease, axis=1) - decrease
+    left = np.maximum(total[:, None] - decrease_before, 0.0)
+    # The weight that decreases it to 0; none of the receiver, which decreases nothing.
+    needed = np.zeros_like(left)
+    np.divide(left, decrease_per_weight, out=needed, where=decrease_per_weight > 0)
+    return np.minimum(needed, may_give)
 
 
 def reversing_weight(
@@ -211,52 +225,54 @@ def reversing_weight(
         The weights; NaN where no weight of the aspect reverses the sign, or another would be below
         its least.
     """
-    weighted_sum = differences @ weights
-    total = remove_rounding_errors(weighted_sum, largest)
-    largest_of_row = largest[:, None]
-    # The mean difference of the other aspects; NaN for an aspect that has all weight.
-    weight_of_others = 1 - weights
-    own_part = weights * differences  # (m, n)
-    sum_of_others = weighted_sum[:, None] - own_part
-    sum_of_others = remove_rounding_errors(sum_of_others, largest_of_row)
-    others = np.full(differences.shape, np.nan)
-    np.divide(sum_of_others, weight_of_others, out=others, where=weight_of_others > 0)
-
+    others = _means_of_others(differences, weights, largest)
     # With the weight w of the aspect, the sum is w d + (1 - w) others. It is 0 at
     # w = others / (others - d), which is in [0, 1] if the signs of d and others differ.
-    result: Floats = np.full(differences.shape, np.nan)
+    root: Floats = np.full(differences.shape, np.nan)
     has_both_signs = others * differences < 0
-    denominator = others - differences
-    np.divide(others, denominator, out=result, where=has_both_signs)
+    np.divide(others, others - differences, out=root, where=has_both_signs)
 
-    # On the way to this weight, up or down, the weight may reach a limit first, at which another
-    # aspect, or this one, has its least weight. The sign must have reversed there.
-    is_raised = result > weights
-    largest_weights = _largest_weights(weights, least)
-    limit = np.where(is_raised, largest_weights, least)
-    limit_of_others = 1 - limit
-    sum_at_limit = limit * differences + limit_of_others * others
-    sum_at_limit = remove_rounding_errors(sum_at_limit, largest_of_row)
-    sign_of_total = np.sign(total)[:, None]
-    is_reversed = np.sign(sum_at_limit) == -sign_of_total
-    is_tie = sign_of_total == 0
-    result[is_tie | ~is_reversed] = np.nan
-    return result
+    # The weight of the aspect can rise, or fall, to a limit only, where another aspect, or this
+    # one, has its least weight. It reaches the root if the sum at the limit has the other sign.
+    is_raised = root > weights
+    limit = np.where(is_raised, _largest_weights(weights, least), least)
+    sum_at_limit = limit * differences + (1 - limit) * others
+    sign_at_limit = np.sign(remove_rounding_errors(sum_at_limit, largest[:, None]))
+    total = remove_rounding_errors(differences @ weights, largest)
+    sign = np.sign(total)[:, None]
+    is_reversed = (sign != 0) & (sign_at_limit == -sign)
+    return np.where(is_reversed, root, np.nan)
+
+
+def _means_of_others(differences: Floats, weights: Floats, largest: Floats) -> Floats:
+    """Return the weighted mean difference of all aspects but one, for each aspect, shape (m, n).
+
+    It is NaN for an aspect that has all weight. The parameters are those of `nearest_reversal`.
+    """
+    weighted_sum = (differences @ weights)[:, None]
+    own_part = weights * differences  # (m, n)
+    sum_of_others = remove_rounding_errors(weighted_sum - own_part, largest[:, None])
+    weight_of_others = 1 - weights
+    means = np.full(differences.shape, np.nan)
+    np.divide(sum_of_others, weight_of_others, out=means, where=weight_of_others > 0)
+    return means
 
 
 def _largest_weights(weights: Floats, least: Floats) -> Floats:
     """Return the largest weight that each aspect can get while the others keep their proportions.
 
-    With it, one of the others has its least weight. All arrays have the shape (n_aspects,).
+    As it rises, all others fall by the same factor, until one of them has its least weight: with
+    the weights [.5, .3, .2] and the least weights [0, .15, 0], the first aspect can rise until the
+    second one has fallen to a half of .3; the third has a half of .2 then, which leaves .75 to the
+    first. All arrays have the shape (n_aspects,).
     """
-    # The factor by which the weight of each aspect can fall to its least; 0 without weight.
+    # The factor by which each weight can fall to its least; 0 without weight.
     lowest_factor = np.zeros_like(weights)
     np.divide(least, weights, out=lowest_factor, where=weights > 0)
-    # In proportion, all others fall by the same factor: the largest of theirs.
+    # The first one to have its least weight is the one with the largest factor.
     factor_of_others = np.zeros_like(weights)
     for aspect in range(len(weights)):
         factors = np.delete(lowest_factor, aspect)
         factor_of_others[aspect] = factors.max(initial=0.0)
-    # Their weights sum to 1 - weight now; the aspect gets what is left when they have fallen.
-    least_of_others = factor_of_others * (1 - weights)
-    return np.asarray(1 - least_of_others)
+    weight_of_others = 1 - weights
+    return np.asarray(1 - factor_of_others * weight_of_others)
