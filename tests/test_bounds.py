@@ -909,7 +909,7 @@ def test_equal_documents_and_ranks_below_the_cutoffs_do_not_matter(
     qrels = graded(60, n_queries=4)
     reduced = upper_bound(qrels, measure)
 
-    def keep_all(linear, gains, index, documents, ranks):
+    def keep_all(objective, index, documents, ranks):
         return documents, ranks
 
     monkeypatch.setattr(best_ranking, "_required_documents", keep_all)
