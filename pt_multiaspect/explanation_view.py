@@ -294,11 +294,12 @@ def _rank_table(explanation: Explanation, contributions_first: bool = False) -> 
     contributions = [line.contribution for line in lines]
     bars_of_lines: list[Bar | str] = [*bars(contributions)]
     if explanation.offset:
-        # It is not a contribution of documents, so it has no bar.
-        lines.insert(0, _Line(explanation.offset, explanation.offset, text="offset"))
-        bars_of_lines.insert(0, "")
+        # The first line. It is not a contribution of documents, so it has no bar.
+        offset_line = _Line(explanation.offset, explanation.offset, text="offset")
+        lines = [offset_line, *lines]
+        bars_of_lines = ["", *bars_of_lines]
 
-    # The other columns have cells for the lines that show a row, a single rank.
+    # Other columns have cells in the lines of single ranks only.
     shown_rows = [line.row for line in lines if line.row is not None]
     shown_ranks = ranks.iloc[shown_rows]
     columns = _columns(explanation, shown_ranks)
@@ -306,19 +307,26 @@ def _rank_table(explanation: Explanation, contributions_first: bool = False) -> 
     if contributions_first:
         n_before = _N_IDENTIFYING
     columns += _remarks(shown_ranks)
-    cells_by_column = [column.cells for column in columns]
-    cells_of_rows = zip(*cells_by_column, strict=True)
-    cells_by_row = dict(zip(shown_rows, cells_of_rows, strict=True))
+    cells_by_row = _cells_by_row(columns, shown_rows)
 
     rows = []
     for line, bar in zip(lines, bars_of_lines, strict=True):
-        cells = None  # of a line that replaces ranks
+        cells = None  # of a line that is not a single rank
         if line.row is not None:
             cells = cells_by_row[line.row]
         rows.append(_rank_row(line, bar, cells, n_before, len(columns)))
     heads = _rank_heads(columns, n_before)
     elsewhere = "`.ranks`, or -o FILE.csv of the command"
     return Table(heads, rows, elsewhere=elsewhere, notes=_hidden_note(lines))
+
+
+def _cells_by_row(
+    columns: Sequence[_FilledColumn], rows: Sequence[int]
+) -> dict[int, tuple[str, ...]]:
+    """Return the cells of each row in all columns, which have one cell for each of `rows`."""
+    cells_by_column = [column.cells for column in columns]
+    cells_of_rows = zip(*cells_by_column, strict=True)
+    return dict(zip(rows, cells_of_rows, strict=True))
 
 
 def _remarks(ranks: pd.DataFrame) -> list[_FilledColumn]:
@@ -454,22 +462,23 @@ def _shown_ranks(contribution: Floats) -> Bools:
     # To hide a single rank saves no space, as a line takes its place.
     if n_ranks <= _MOST_RANKS + 1:
         return np.ones(n_ranks, dtype=np.bool_)
-    # The first ranks and the last one come before all others.
-    priority = np.abs(contribution)
+    # The first ranks and the last one are always shown: no contribution exceeds infinity.
+    importance = np.abs(contribution)
     n_first = _MOST_RANKS // 3
-    priority[:n_first] = np.inf
-    priority[-1] = np.inf
-    highest_first = np.argsort(-priority, kind="stable")
-    shown = highest_first[:_MOST_RANKS]
+    importance[:n_first] = np.inf
+    importance[-1] = np.inf
+    most_important_first = np.argsort(-importance, kind="stable")
     is_shown = np.zeros(n_ranks, dtype=np.bool_)
-    is_shown[shown] = True
-    # Show a single hidden rank between two shown ones, too. (The first and the last one are shown.)
-    is_previous_shown = is_shown[:-2]
-    is_hidden = ~is_shown[1:-1]
-    is_next_shown = is_shown[2:]
-    is_single = is_previous_shown & is_hidden & is_next_shown
-    is_shown[1:-1] |= is_single
-    return is_shown
+    is_shown[most_important_first[:_MOST_RANKS]] = True
+    return is_shown | _is_between_shown(is_shown)
+
+
+def _is_between_shown(is_shown: Bools) -> Bools:
+    """Return which ranks have a rank that is shown directly above and directly below them."""
+    is_above_shown = np.append(False, is_shown[:-1])  # nothing is above the first rank
+    is_below_shown = np.append(is_shown[1:], False)
+    is_between: Bools = is_above_shown & is_below_shown
+    return is_between
 
 
 class _FilledColumn(NamedTuple):
@@ -885,21 +894,22 @@ def _note_on_sharing(document_a: _RunDocument, document_b: _RunDocument) -> str:
 def _documents_of_run(run: Explanation, docnos: list[str]) -> list[_RunDocument]:
     """Return the rank and the contribution of each document in a run.
 
-    A document that the run does not retrieve contributes 0.
+    If contributions are marginal, only the first ranks have one each. Further ranks share a row of
+    the explanation, and their documents contribute 0 on their own. So does a document that the run
+    does not retrieve.
     """
     rank_of = {docno: rank for rank, docno in enumerate(run.retrieved, 1)}
-    # The first ranks have a row each; if contributions are marginal, further ones share a row.
-    contributions = _single_ranks(run)["contribution"].tolist()
+    contributions = _single_ranks(run)["contribution"].tolist()  # by rank
     n_single = len(contributions)
     documents = []
     for docno in docnos:
         rank = rank_of.get(docno)
         if rank is None:
             document = _RunDocument(pd.NA, 0.0, shares_row=False)
-        elif rank > n_single:
-            document = _RunDocument(rank, 0.0, shares_row=True)
-        else:
+        elif rank <= n_single:
             document = _RunDocument(rank, contributions[rank - 1], shares_row=False)
+        else:
+            document = _RunDocument(rank, 0.0, shares_row=True)
         documents.append(document)
     return documents
 
@@ -935,20 +945,24 @@ def _with_rest(table: pd.DataFrame, a: Explanation, b: Explanation) -> pd.DataFr
     # An amount that one run lacks is 0 there.
     rest_a = [amounts_a.get(note, 0.0) for note in notes]
     rest_b = [amounts_b.get(note, 0.0) for note in notes]
-    columns: dict[str, Any] = {**_sides(rest_a, rest_b)}
-    columns["note"] = pd.Series(notes, dtype=object)
-    rest = pd.DataFrame(columns)
-    # The other columns are empty, with types that do not change those of the table.
+    amounts = _sides(rest_a, rest_b)
+    rest = pd.DataFrame(amounts)
+    rest["note"] = pd.Series(notes, dtype=object)
+    # The columns of documents, such as their labels, are empty.
     for name in table.columns.difference(rest.columns):
-        dtype: Any = object
-        if pd.api.types.is_numeric_dtype(table[name]):
-            dtype = table[name].dtype
-        missing = [None] * len(rest)
-        rest[name] = pd.Series(missing, dtype=dtype)
+        rest[name] = _empty_column(table[name], len(rest))
     rest = rest[table.columns]
     if table.empty:
         return rest
     return pd.concat([table, rest], ignore_index=True)
+
+
+def _empty_column(column: pd.Series, n_rows: int) -> pd.Series:
+    """Return missing values that can be appended to a column without changing its type."""
+    missing = [None] * n_rows
+    if pd.api.types.is_numeric_dtype(column):
+        return pd.Series(missing, dtype=column.dtype)
+    return pd.Series(missing, dtype=object)
 
 
 def _amounts_without_rank(run: Explanation) -> dict[str, float]:

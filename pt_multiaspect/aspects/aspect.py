@@ -119,22 +119,19 @@ class Aspect:
         self.by_top = False
         listed_grades = grades
         if isinstance(grades, int | np.integer) and not isinstance(grades, bool):
-            # The top grade. That the lowest one is 0 is an assumption, unless a threshold or values
-            # per grade show that all grades were thought of.
-            listed_grades = _grades_up_to(grades)
+            listed_grades = _grades_up_to(grades)  # from the top grade, 0 to 3 from 3
+            # Users who also give a threshold, or a value per grade, know the lowest grade. For
+            # others, that it is 0 is an assumption.
             has_values_per_grade = gains is not None or not isinstance(probabilities, str)
-            self.by_top = threshold is None and not has_values_per_grade
-        if not isinstance(greater_is_better, bool | np.bool_):
-            raise MultiAspectError(
-                f"greater_is_better: expected True or False, got {greater_is_better!r}"
-            )
-        self.greater_is_better = bool(greater_is_better)
+            knows_lowest_grade = threshold is not None or has_values_per_grade
+            self.by_top = not knows_lowest_grade
+        self.greater_is_better = _read_greater_is_better(greater_is_better)
+        # Attributes begin with the lowest grade. If smaller labels are better, that is the largest
+        # label, but users may list the smallest one first, and gains and probabilities with it:
+        # then all of them are reversed.
         self.grades = None
         is_reversed = False
         if listed_grades is not None:
-            # Attributes begin with the lowest grade. If smaller labels are better, the grades, and
-            # the values given for them, may be listed with the highest grade first. Then sorting
-            # changes the order of the grades, and the values are to be reversed, too.
             labels = numbers(listed_grades, "grades")
             self.grades = _sort_grades(labels, self.greater_is_better)
             is_reversed = self.grades != labels
@@ -383,8 +380,10 @@ class Aspect:
                 "this aspect declares no grades, so its scale is only known with judgments"
             )
         gains = self.gains or self._default_gains()
+        # With the setting "identity", labels are the probabilities, and those of grades are unused.
+        is_identity = self.probabilities == "identity"
         probabilities = self.probabilities
-        if isinstance(probabilities, str):
+        if isinstance(probabilities, str):  # the settings "linear" and "identity"
             probabilities = self._linear_probabilities()
         threshold_index = 1  # by default, all grades above the lowest are positive
         if self.threshold is not None:
@@ -394,7 +393,7 @@ class Aspect:
             gains=np.asarray(gains, dtype=np.float64),
             probabilities=np.asarray(probabilities, dtype=np.float64),
             threshold=threshold_index,
-            identity=self.probabilities == "identity",
+            identity=is_identity,
             greater_is_better=self.greater_is_better,
         )
 
@@ -438,6 +437,13 @@ def _sort_grades(grades: tuple[float, ...], greater_is_better: bool) -> tuple[fl
     raise MultiAspectError(
         f"expected increasing grades, each given once, got {_spell_list(grades)}"
     )
+
+
+def _read_greater_is_better(value: object) -> bool:
+    """Return the parameter `greater_is_better`; raise an error if it is not a bool."""
+    if not isinstance(value, bool | np.bool_):
+        raise MultiAspectError(f"greater_is_better: expected True or False, got {value!r}")
+    return bool(value)
 
 
 def _grades_up_to(top: int | np.integer[Any]) -> range:
@@ -532,18 +538,17 @@ class Scale:
 
         NaN and labels below the lowest grade count as the lowest grade.
         """
-        lowest_grade = self.grades[0]
-        known = np.where(np.isnan(labels), lowest_grade, labels)
-        # Grades of which smaller labels are better decrease. Negated, they increase like others.
-        sign = 1.0
+        grades = self.grades
+        filled = np.where(np.isnan(labels), grades[0], labels)
         if not self.greater_is_better:
-            sign = -1.0
-        increasing_grades = sign * self.grades
-        clipped = np.maximum(known * sign, increasing_grades[0])
-        index = np.searchsorted(increasing_grades, clipped)
-        # Labels above the highest grade would get an index after the last.
-        index = np.minimum(index, len(increasing_grades) - 1)
-        is_no_grade = increasing_grades[index] != clipped
+            # The lowest grade is the largest label. Negated, grades increase, as a search requires.
+            grades = -grades
+            filled = -filled
+        raised = np.maximum(filled, grades[0])
+        index = np.searchsorted(grades, raised)  # of the first grade that is not below the label
+        # No grade is that for a label above the highest grade: it gets the highest.
+        index = np.minimum(index, len(grades) - 1)
+        is_no_grade = grades[index] != raised
         return index.astype(np.intp), np.flatnonzero(is_no_grade)
 
     def reaches(self, rel: float) -> bool:

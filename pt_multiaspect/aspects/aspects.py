@@ -348,35 +348,42 @@ def _scale_in_words(aspect: Aspect) -> str:
 
 def _settings(aspect: Aspect) -> list[str]:
     """Return the settings of an aspect that are no defaults, in words."""
-    other_than_default = aspect.to_spec()
-    if isinstance(other_than_default, int):  # the top grade of a scale without settings
-        other_than_default = {}
+    settings = aspect.to_spec()
+    if isinstance(settings, int):  # only the top grade, as all settings are defaults
+        settings = {}
     remarks = []
     if not aspect.greater_is_better:
         remarks.append("lower is better")
     threshold = _threshold_of_choice(aspect)
     if threshold is not None:
         remarks.append(f"positive from {spell(threshold)}")
-    if "gains" in other_than_default:
+    if "gains" in settings:
         gains = spell_all(aspect.gains or ())
         remarks.append(f"gains {gains}")
-    if aspect.probabilities == "identity":
-        remarks.append("labels are probabilities")
-    elif "probabilities" in other_than_default and not isinstance(aspect.probabilities, str):
-        probabilities = spell_all(aspect.probabilities)
-        remarks.append(f"probabilities {probabilities}")
+    if "probabilities" in settings:
+        remarks.append(_spell_probabilities(aspect.probabilities))
     if aspect.unjudged:
         codes = spell_codes(aspect)
         remarks.append(f"not judged: {codes}")
     return remarks
 
 
+def _spell_probabilities(probabilities: tuple[float, ...] | str) -> str:
+    """Return probabilities that are no defaults in words: one per grade, or 'identity'."""
+    if isinstance(probabilities, str):
+        return "labels are probabilities"
+    spelled = spell_all(probabilities)
+    return f"probabilities {spelled}"
+
+
 def _threshold_of_choice(aspect: Aspect) -> float | None:
     """Return the lowest positive grade; None if two grades leave no choice, or it is unknown."""
-    if aspect.grades is None:
-        return aspect.threshold  # None, or as declared
-    scale = aspect.scale
-    if len(scale) <= 2:
+    grades = aspect.grades
+    if grades is None:  # then it is only known if it is declared
+        return aspect.threshold
+    if len(grades) <= 2:
         return None
-    lowest_positive = scale.threshold  # an index of the grades
-    return float(scale.grades[lowest_positive])
+    if aspect.threshold is not None:
+        return float(aspect.threshold)
+    second_lowest = grades[1]  # the default: all grades above the lowest are positive
+    return float(second_lowest)

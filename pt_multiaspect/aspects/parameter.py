@@ -59,7 +59,8 @@ def parse_aspects(spec: object) -> AspectSpec:
 
 def _distinct_names(columns: object) -> tuple[str, ...] | None:
     """Return the aspects of column names, or None if there are none or some are repeated."""
-    if not isinstance(columns, Iterable):
+    is_mapping = isinstance(columns, Mapping)  # with scales, which would be ignored
+    if is_mapping or not isinstance(columns, Iterable):
         return None
     names = tuple(map(aspect_name, columns))
     are_distinct = len(set(names)) == len(names)
@@ -109,13 +110,13 @@ def spell_aspects(spec: AspectSpec) -> object:
         return None
     if isinstance(spec, Aspects):
         return spec.spelled()
-    # Names are printed as JSON if their list, separated by commas, could be read as something else:
-    # a single name as that of a declared set, now or later (but for relevance), and a list that
-    # ends in `.json`, with the last name, as a file.
-    is_like_set = len(spec) == 1 and spec != ("relevance",)
+    # Names are printed separated by commas, unless that would be read as something else. The name
+    # of a single aspect would, if scales are declared under it; no scales can be under "relevance".
+    may_be_name_of_scales = len(spec) == 1 and spec != ("relevance",)
+    # A text that ends in `.json` would be read as the name of a file.
     last_name = spec[-1]
     is_like_file = last_name.endswith(FILE_ENDING)
-    if is_like_set or is_like_file:
+    if may_be_name_of_scales or is_like_file:
         return json.dumps(spec, ensure_ascii=False)
     return spell_names(spec)
 
@@ -134,11 +135,8 @@ def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
         listed = value
         if isinstance(value, str):
             listed = _read_names(value.strip(), what)
-        names = None  # no names, or names that are repeated
-        # The scales in a mapping would be ignored.
-        if not isinstance(listed, Mapping):
-            with errors_of(what):
-                names = _distinct_names(listed)
+        with errors_of(what):
+            names = _distinct_names(listed)  # None if they are no distinct names
         if names is None:
             raise MultiAspectError(
                 f"{what}: expected distinct names of aspects, such as 'relevance,credibility', got "

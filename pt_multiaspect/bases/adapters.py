@@ -89,10 +89,14 @@ def adapts(measure: Measure) -> Callable[[A], A]:
 def adapter_of(measure: Measure) -> Adapter | None:
     """Return the adapter of a measure of ir-measures, or None if none supports the measure."""
     adapter = ADAPTERS.get(type(measure))
-    if adapter is None or measure.params.get("judged_only"):
+    if adapter is None:
         return None
-    rel = measure.params.get("rel")
-    if rel is not None and rel < 1:
+    # Adapters keep unjudged documents in the ranking, which this parameter removes.
+    if measure.params.get("judged_only"):
+        return None
+    # Below 1, documents without a gain would be relevant, but adapters give them none.
+    lowest_relevant_label = measure.params.get("rel")
+    if lowest_relevant_label is not None and lowest_relevant_label < 1:
         return None
     return adapter(measure)
 

@@ -113,7 +113,8 @@ class Base(ABC):
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown | None:
         """Return the value of each query as a sum over all retrieved documents; None if unknown.
 
-        By default, it follows from `additive`, or else from `contributions`.
+        By default, it follows from `additive`, or else from `contributions`. `ranking` has the
+        judged documents among the retrieved ones.
         """
         form = self.additive(target)
         if form is not None:
@@ -123,14 +124,16 @@ class Base(ABC):
         contributions = self.contributions(ranking, target)
         if contributions is None:
             return None
-        # The documents of `ranking` are judged; `dense` has all retrieved ones, in the same order.
+        # Bases return the contributions of the judged documents, or of all retrieved ones.
         n_judged = len(ranking.query)
-        if len(contributions) == n_judged:
-            contributions = ranking.spread(contributions)  # 0 for unjudged documents
-        dense = ranking.dense()
-        # In `dense`, the row of unjudged documents is the one after the last judged document.
+        are_of_judged = len(contributions) == n_judged
+        if are_of_judged:
+            contributions = ranking.spread(contributions)  # to all retrieved, 0 for unjudged ones
+        retrieved = ranking.dense()  # all retrieved documents, in the same order
+        # The row of unjudged documents is the one after the last judged document.
         gain_of_row = np.append(self.gain(target), target.unjudged)
-        return Breakdown(dense, contributions, gain_of_row[dense.row])
+        gain = gain_of_row[retrieved.row]
+        return Breakdown(retrieved, contributions, gain)
 
     def exponential(self) -> Base | None:
         """Return the measure with the gain 2^g - 1, or None if it has no form of its own for this.
@@ -264,14 +267,19 @@ class LinearBase(Base):
         return np.minimum(self.additive(target).values(ranking), self.RANGE[1])
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
-        """Return the values as sums over ranks, with gains and discounts."""
-        result = self.additive(target).breakdown(ranking)
-        # `score` clips values to the maximum of the range.
-        maximum = self.RANGE[1]
-        excess = np.maximum(result.values() - maximum, 0.0)
-        if excess.max(initial=0.0) <= _ROUNDING:
-            return result
-        return replace(result, rest={"limit of the range": -excess})
+        """Return the values as sums over ranks, with gains and discounts.
+
+        `score` limits values to the maximum of the range. So what a sum exceeds it by is subtracted
+        from the sum, as an amount that belongs to no rank.
+        """
+        sums = self.additive(target).breakdown(ranking)
+        _, maximum = self.RANGE
+        excess = np.maximum(sums.values() - maximum, 0.0)
+        is_within_range = excess.max(initial=0.0) <= _ROUNDING
+        if is_within_range:
+            return sums
+        rest = {**sums.rest, "limit of the range": -excess}
+        return replace(sums, rest=rest)
 
     def progression(self, target: Target) -> Progression | None:
         """Return the measure computed rank by rank."""

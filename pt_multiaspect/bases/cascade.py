@@ -86,10 +86,15 @@ class _Cascade(Base):
         return stop_of_all[:-1]
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        """Evaluate rankings."""
+        """Evaluate rankings.
+
+        Users stop at judged documents and, if `target.unjudged`, the gain of unjudged documents, is
+        not 0, also at these. `ranking` has the judged ones of the retrieved documents.
+        """
         hits: Hits = ranking
-        if target.unjudged:  # users also stop at documents without judgments
-            hits = ranking.dense()
+        users_stop_at_unjudged = target.unjudged != 0
+        if users_stop_at_unjudged:
+            hits = ranking.dense()  # all retrieved documents
         return hits.total(self.contributions(hits, target))
 
     def progression(self, target: Target) -> Progression:

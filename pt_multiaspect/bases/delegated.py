@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import ir_measures
@@ -133,15 +134,15 @@ class Delegated(Adapter):
     def _measure_of_labels(self, target: Target) -> Measure:
         """Return the measure that ir-measures computes on the result of `_labels_of_documents`.
 
-        These labels are gains already: the parameters that map labels to gains must not do so
-        again.
+        These labels are gains. The parameter of the measure that is about labels, if it has one, is
+        set to what it means for gains.
         """
-        if self._from_scale:  # max_rel is not given
+        if self._from_scale:  # max_rel, the maximum label, is not given: that of the scale
             highest = max(int(target.top), 1)
             return self.measure(max_rel=highest)
-        if self._is_binarised:  # the label of relevant documents is 1, whatever `rel` is
+        if self._is_binarised:  # rel, the lowest relevant label: relevant documents have the gain 1
             return self.measure(rel=1)
-        if self._maps_labels:
+        if self._maps_labels:  # gains, which maps labels: they have been mapped
             other_params = {name: value for name, value in self.params.items() if name != "gains"}
             return type(self.measure)(**other_params)
         return self.measure
@@ -294,17 +295,18 @@ class IrMeasures(Memo):
     def _labels_to_map(self, gains: Mapping[Any, float]) -> Floats:
         """Return the labels for a measure that itself maps them to `gains`.
 
-        They are NaN in queries whose gains are all negative, as pytrec_eval reads out of bounds on
-        those. Without labels, a query is left out of the qrels and has the default value, 0.
+        pytrec_eval reads out of bounds on queries whose gains are all negative. The labels of these
+        queries are NaN, so that they are left out of the qrels and have the default value, 0.
         """
-        gain = self._labels.copy()  # labels that `gains` does not list are gains themselves
+        gain = self._labels.copy()  # a label that `gains` does not list is its own gain
         for label, gain_of_label in gains.items():
             has_label = self._labels == float(label)
             gain[has_label] = gain_of_label
-        query = self._judgments.pool_query
-        best = _best_of_queries(gain, query, self._judgments.n_queries)
-        has_only_negative = best[query] < 0  # per document, of its query
-        return np.where(has_only_negative, np.nan, self._labels)
+        query = self._judgments.pool_query  # of each document
+        best_gain = _best_of_queries(gain, query, self._judgments.n_queries)
+        is_negative_query = best_gain < 0
+        is_left_out = is_negative_query[query]
+        return np.where(is_left_out, np.nan, self._labels)
 
     def _qrels(self, labels: Floats, names: Objects) -> pd.DataFrame:
         """Return the judged documents with these labels, as qrels of ir-measures."""
@@ -352,21 +354,27 @@ class IrMeasures(Memo):
         is_judged = query_or_none >= 0
         judged_run = run[is_judged]
         query = query_or_none[is_judged]  # the index of the query of each row
-        values: dict[Measure, Floats] = {}
-        for measure in self.measures:
-            default = float(measure.DEFAULT)
-            values[measure] = np.full(self._judgments.n_queries, default)
+        values = self._default_values()
         evaluators = self.compute_once("evaluators", self._make_evaluators)
         self._check_documents(judged_run["doc_id"].to_numpy(dtype=object))
         for evaluator, names in evaluators:
-            # `names` are the names of the queries in the qrels of this evaluator, by their index.
-            index_of_name = {name: index for index, name in enumerate(names)}
+            # The qrels of each evaluator have their own names of queries, and so must the run.
             renamed_run = judged_run.assign(query_id=names[query])
-            for metric in self._metrics(evaluator, renamed_run, judged_run["query_id"]):
+            index_of_name = {name: index for index, name in enumerate(names)}
+            metrics = self._metrics(evaluator, renamed_run, judged_run["query_id"])
+            for metric in metrics:
                 if np.isnan(metric.value):  # the default stays
                     continue
                 index = index_of_name[metric.query_id]
                 values[metric.measure][index] = metric.value
+        return values
+
+    def _default_values(self) -> dict[Measure, Floats]:
+        """Return the default of each measure for all queries."""
+        values: dict[Measure, Floats] = {}
+        for measure in self.measures:
+            default = float(measure.DEFAULT)
+            values[measure] = np.full(self._judgments.n_queries, default)
         return values
 
     def _metrics(self, evaluator: Any, run: pd.DataFrame, qids: pd.Series) -> list[Any]:
@@ -376,24 +384,23 @@ class IrMeasures(Memo):
         in `qids`, which has the original id of each row.
         """
         measures = list(evaluator.measures)
-        is_of_user = function_of(measures[0]) is not None
-
-        def compute(some_measures: Sequence[Measure]) -> list[Any]:
-            return self._compute(evaluator, some_measures, run)
-
+        compute = partial(self._compute, evaluator, run)  # a function of measures
         try:
             return compute_or_name_measure(measures, compute)
         except MultiAspectError as error:
-            if not is_of_user:
-                _name_query(error, evaluator, run, qids)
-            raise
+            is_of_user = function_of(measures[0]) is not None
+            if is_of_user:
+                raise
+            # The cause is the error of ir-measures, which `error` reports.
+            raise _name_query(error, evaluator, run, qids) from error.__cause__
 
-    def _compute(self, evaluator: Any, measures: Sequence[Measure], run: pd.DataFrame) -> list[Any]:
+    def _compute(self, evaluator: Any, run: pd.DataFrame, measures: Sequence[Measure]) -> list[Any]:
         """Return what ir-measures computes for all measures of an evaluator, or some of them."""
         are_all = len(measures) == len(evaluator.measures)
         if are_all:
             return list(evaluator.iter_calc(run))
-        # An evaluator computes all its measures, so some of them need one of their own.
+        # An evaluator computes all its measures, so make one for some of them, with the same qrels:
+        # these are the same for all measures of an evaluator.
         qrels, _ = self._qrels_for(measures[0])
         smaller_evaluator = self._make_evaluator(measures, qrels)
         return list(smaller_evaluator.iter_calc(run))
@@ -401,17 +408,17 @@ class IrMeasures(Memo):
 
 def _name_query(
     error: MultiAspectError, evaluator: Any, run: pd.DataFrame, qids: pd.Series
-) -> None:
-    """Raise the error of an evaluator again, with the first query that it cannot evaluate alone.
+) -> MultiAspectError:
+    """Return the error of an evaluator with the first query that it cannot evaluate alone.
 
-    Return if there is none. `qids` has the query of each row of the run.
+    If there is none, return the error as it is. `qids` has the query of each row of the run.
     """
     for qid, rows in run.groupby(qids, sort=False):
         try:
             list(evaluator.iter_calc(rows))
         except Exception:
-            # The cause is the error of ir-measures, which `error` reports.
-            raise MultiAspectError(f"query {qid}: {error}") from error.__cause__
+            return MultiAspectError(f"query {qid}: {error}")
+    return error
 
 
 def _is_computed_by_gdeval(measure: Measure) -> bool:

@@ -72,21 +72,25 @@ class NDCG(LinearBase, Adapter):
         return Linear(evaluated, evaluated.gain, discount, depth=self.cutoff, ideal=ideal)
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
-        """Return the values as sums over ranks, with gains, discounts and the ideal DCG."""
+        """Return the values as sums over ranks, with gains, discounts and the ideal DCG.
+
+        Gains 2^g - 1 may be too large for a float, so they and the ideal DCG are computed divided
+        by a power of 2. Here they are multiplied by it again, for users to see.
+        """
         breakdown = super().breakdown(ranking, target)
-        if self._exponentiates:
-            return self._undo_division(breakdown, target)
+        if self._exponentiates:  # the gain is 2^g - 1
+            return self._restore_gains(breakdown, target)
         return breakdown
 
-    def _undo_division(self, breakdown: Breakdown, target: Target) -> Breakdown:
-        """Return the breakdown with the gains 2^g - 1 and the ideal DCG of these as its norm.
+    def _restore_gains(self, breakdown: Breakdown, target: Target) -> Breakdown:
+        """Return the breakdown with the gains 2^g - 1, and the ideal DCG of these as its norm.
 
-        In the form that `linear` returns, both are divided by 2^(highest g of the query), as they
-        may be too large for a float. If they are, or nearly, they stay divided. The contributions,
-        gain times discount / norm, are the same.
+        In `breakdown`, both are divided by 2^h for the highest g of the query, h. They stay divided
+        if 2^h is too large for a float, or nearly. The contributions, gain times discount / norm,
+        are the same.
         """
-        exponent = self.gain(target)
-        highest = target.with_gain(exponent).highest  # shape (n_queries,)
+        exponent = self.gain(target)  # g of each judged document
+        highest = target.with_gain(exponent).highest  # h of each query
         safe_exponent = np.finfo(np.float64).maxexp / 2  # leaves room for sums of gains
         is_too_large = highest.max(initial=0.0) >= safe_exponent
         if is_too_large or breakdown.norm is None:
@@ -94,8 +98,9 @@ class NDCG(LinearBase, Adapter):
         gain = np.exp2(exponent) - 1.0
         # Unjudged documents have the row after the last judged one, and no gain.
         gain_of_row = np.append(gain, 0.0)
+        gain_of_hits = gain_of_row[breakdown.hits.row]
         norm = breakdown.norm * np.exp2(highest)
-        return replace(breakdown, gain=gain_of_row[breakdown.hits.row], norm=norm)
+        return replace(breakdown, gain=gain_of_hits, norm=norm)
 
     def exponential(self) -> Base | None:
         """Return nDCG with the gain 2^g - 1, or raise an error if it has this gain already."""
@@ -121,13 +126,9 @@ class RankBiasedPrecision(LinearBase, Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Whether no value of ir-measures differs; True if it cannot compute the measure at all.
-
-        ir-measures computes RBP only with an explicit ``rel`` and without a cutoff. It then breaks
-        ties differently, so that values differ.
-        """
-        ir_measures_computes_it = "rel" in self.params and self.cutoff is None
-        return not ir_measures_computes_it
+        """Whether no value of ir-measures differs: it computes RBP only for some parameters."""
+        # Where it raises an error, no value differs. Where it does not, it breaks ties differently.
+        return "rel" not in self.params or self.cutoff is not None
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form with a geometric discount."""

@@ -248,15 +248,15 @@ class Judged(Adapter):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        # 1 or 0 per document: those in the qrels can lack a label.
-        has_label = self.gain(target)[ranking.row]
-        n_judged = ranking.total(has_label)
+        # Of the documents in the qrels, some can lack a label.
+        has_label = target.judged[ranking.row].astype(np.float64)  # 1 or 0
+        n_labelled = ranking.total(has_label)
         n_retrieved = ranking.n_ret.astype(np.float64)
-        return ratio(n_judged, n_retrieved)
+        return ratio(n_labelled, n_retrieved)
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
-        """Return 1 / number of retrieved documents at each judged document."""
-        has_label = self.gain(target)[ranking.row]  # 1 or 0 per document
+        """Return 1 / number of retrieved documents at documents with a label, 0 elsewhere."""
+        has_label = target.judged[ranking.row].astype(np.float64)  # 1 or 0
         n_retrieved = ranking.n_ret[ranking.query].astype(np.float64)
         return ratio(has_label, n_retrieved)
 

@@ -18,7 +18,7 @@ from ..collection.judgments import numbered_names
 from ..errors import MultiAspectError
 from ..kernels.best_ranking import is_by_sorting
 from ..kernels.breakdown import MARGINAL, Breakdown
-from ..kernels.hits import positions, ranks_within_queries
+from ..kernels.hits import Hits, positions, ranks_within_queries
 from ..measures import Measure
 from ..measures.best_rank import best_rank, forms_of
 
@@ -56,16 +56,18 @@ class Prefixes:
         self.depth = depth
 
     @cached_property
-    def _runs(self) -> list[Rankings]:
+    def _runs_by_length(self) -> list[Rankings]:
+        """The first 0, 1, … ranks of all topics, each as a run."""
         return [self.rankings.cut(length) for length in range(self.depth + 1)]
 
     def prefix_values(self, evaluate: Evaluation, n_ranks: int) -> Floats:
-        """Return the values of the first 0 to `n_ranks` ranks.
+        """Return the values of the first 0 to `n_ranks` ranks of all topics.
 
         The shape is (n_outputs, n_queries, n_ranks + 1).
         """
-        runs = self._runs[: n_ranks + 1]
-        values = [evaluate(run.judgments, run) for run in runs]
+        values = []
+        for prefix in self._runs_by_length[: n_ranks + 1]:
+            values.append(evaluate(prefix.judgments, prefix))  # (n_outputs, n_queries)
         return np.stack(values, axis=-1)
 
 
@@ -131,20 +133,28 @@ class Topic:
         if self.judgments.n_queries > 1:
             # The value depends on other topics, so each prefix is evaluated among all of them.
             return Prefixes(self.rankings, n_ranks).prefix_values(evaluate, n_ranks)
-        # To evaluate many prefixes at once, the topic is repeated, and each prefix is the run of
-        # one copy. The number of copies is limited, as all of them are in memory.
+        # Blocks of prefixes are evaluated at once. Each prefix needs a copy of the judgments, which
+        # limits the size of blocks.
         n_judged = max(len(self.judgments), 1)
-        n_copies = max(1, _MOST_JUDGED // n_judged)
-        values_of_blocks = []
-        for start in range(0, n_ranks + 1, n_copies):
-            end = min(start + n_copies, n_ranks + 1)
-            lengths = list(range(start, end))
-            n_lengths = len(lengths)
-            judgments = self.judgments.repeat_query(self.query, n_lengths)
-            prefixes = self._join(judgments, numbered_names(n_lengths), lengths)
-            values_of_blocks.append(evaluate(judgments, prefixes))  # (n_outputs, n_lengths)
-        values = np.concatenate(values_of_blocks, axis=1)  # (n_outputs, n_ranks + 1)
-        return values[:, np.newaxis, :]  # of one query
+        n_in_block = max(1, _MOST_JUDGED // n_judged)
+        blocks = []
+        for start in range(0, n_ranks + 1, n_in_block):
+            end = min(start + n_in_block, n_ranks + 1)
+            blocks.append(self._evaluate_prefixes(evaluate, range(start, end)))
+        values = np.concatenate(blocks, axis=1)  # (n_outputs, n_ranks + 1)
+        return np.expand_dims(values, axis=1)  # the topic is the only query
+
+    def _evaluate_prefixes(self, evaluate: Evaluation, lengths: Sequence[int]) -> Floats:
+        """Evaluate the first ranks of the ranking for several numbers of ranks at once.
+
+        The topic is copied: each copy is a query, whose ranking is one prefix. The shape is
+        (n_outputs, n_lengths).
+        """
+        n_copies = len(lengths)
+        judgments = self.judgments.repeat_query(self.query, n_copies)
+        qids = numbered_names(n_copies)
+        prefixes = self._join(judgments, qids, lengths)
+        return evaluate(judgments, prefixes)
 
     def best(self) -> Topic | None:
         """Return the topic with a best ranking of all judged documents; None if none is known."""
@@ -197,11 +207,14 @@ class Topic:
             return False
         return not is_by_sorting(forms)
 
-    def _join(self, judgments: Judgments, qids: Sequence[str], lengths: list[int]) -> Rankings:
-        """Return the first ranks of the ranking as runs for queries of the judgments."""
-        all_queries = np.arange(len(lengths))
-        query = np.repeat(all_queries, lengths)
-        position = positions(query)
+    def _join(self, judgments: Judgments, qids: Sequence[str], lengths: Sequence[int]) -> Rankings:
+        """Return a run of the queries `qids`, each with as many first ranks as its length.
+
+        All of them are ranks of this topic's ranking; `judgments` are those of the queries.
+        """
+        # The rows of the run. For the lengths 1 and 2: query [0, 1, 1], position [0, 0, 1].
+        query = np.repeat(np.arange(len(lengths)), lengths)
+        position = positions(query)  # counts from 0 in each query
         run = {
             "query_id": np.array(qids, dtype=object)[query],
             "doc_id": self.docnos[position],
@@ -286,37 +299,47 @@ class Part:
         is_of_topic = breakdown.hits.query == query
         rank = breakdown.hits.rank[is_of_topic]
         ranks = _Ranks(n, is_of_topic, rank)
-        offset = 0.0
-        if breakdown.offset is not None:
-            offset = float(breakdown.offset[query])
-        norm = None
-        if breakdown.norm is not None:
-            norm = float(breakdown.norm[query])
-        # Amounts of the term, times its slope, are amounts of the measure.
-        slope = float(self.slope[query])
-        contribution = slope * ranks.values(breakdown.contribution, 0.0)
-        rest = {}
-        for text, amount in self._rest(query, n, offset).items():
-            rest[text] = slope * amount
         columns = {}
         for name, values in breakdown.columns.items():
             columns[name] = ranks.values(values, np.nan)
+        # What adds up to the value of the term.
+        contribution = ranks.values(breakdown.contribution, 0.0)
+        offset = _value_of_query(breakdown.offset, query) or 0.0
+        rest = self._rest(query, n, offset)
+        # Multiplied by the slope, it adds up to the value of the measure.
+        slope = float(self.slope[query])
+        rest_of_measure = {text: slope * amount for text, amount in rest.items()}
         return TopicPart(
             name=self.name,
             value=float(self.value[query]),
             weight=float(self.weight[query]),
             slope=slope,
-            contribution=contribution + 0.0,  # no -0
+            contribution=slope * contribution + 0.0,  # no -0
             offset=slope * offset,
-            rest=rest,
+            rest=rest_of_measure,
             how=breakdown.how,
             n_single=self._n_single(n),
             gain=ranks.known_values(breakdown.gain, np.nan),
             discount=ranks.known_values(breakdown.discount, 0.0),
-            norm=norm,
+            norm=_value_of_query(breakdown.norm, query),
             columns=columns,
             swap_cost=ranks.known_values(breakdown.swap_cost, 0.0),
         )
+
+    def amounts_by_rank(self, depth: int) -> Floats:
+        """Return what the first ranks add to the measure, shape (n_queries, depth).
+
+        It is 0 at ranks without a document.
+        """
+        hits = self.breakdown.hits
+        is_shown = hits.rank <= depth
+        query = hits.query[is_shown]
+        column = hits.rank[is_shown] - 1  # columns begin with rank 1
+        contribution = self.breakdown.contribution[is_shown]
+        amounts = np.zeros((len(self.value), depth))
+        # Contributions to the term, times its slope, are contributions to the measure.
+        amounts[query, column] = self.slope[query] * contribution
+        return amounts
 
     def _n_reached(self, n: int) -> int:
         """Return how many of the first `n` ranks can contribute."""
@@ -327,37 +350,48 @@ class Part:
     def _n_single(self, n: int) -> int | None:
         """Return how many of the first `n` ranks have separate contributions; None for all.
 
-        `self.n_ranks` is the number of ranks that were compared, if contributions are differences.
-        The ranks below these that can contribute are combined.
+        If contributions are differences of the values of prefixes, these are the first
+        `self.n_ranks` ranks. Further ones, as far as they can contribute, have one amount together.
         """
-        if self.n_ranks is None:
+        if self.n_ranks is None:  # contributions are stated, for all ranks
             return None
-        are_combined = self.n_ranks < self._n_reached(n)
-        if are_combined:
+        has_further_ranks = self._n_reached(n) > self.n_ranks
+        if has_further_ranks:
             return self.n_ranks
         return None
 
     def _rest(self, query: int, n: int, offset: float) -> dict[str, float]:
-        """Return the amounts that belong to no rank of one topic, by their description.
+        """Return the amounts of one topic with `n` ranks that belong to no rank, by description.
 
-        They are those that the breakdown states, and that of the ranks without a separate
-        contribution. Both are in units of the term, like `offset`.
+        They are in units of the term, like `offset`.
         """
         rest = {}
+        # What the breakdown states, unless it is a rounding error.
         negligible = tolerance(offset, _NOTHING)
         for text, amounts in self.breakdown.rest.items():
             amount = float(amounts[query])
             if abs(amount) > negligible:
                 rest[text] = amount
+        # What the ranks without separate contributions add together, if there are some.
         n_single = self._n_single(n)
         if n_single is not None and self.further is not None:
-            first = n_single + 1
-            last = self._n_reached(n)
-            text = f"ranks {first} to {last}"
-            if first == last:
-                text = f"rank {last}"
+            text = _text_of_ranks(n_single + 1, self._n_reached(n))
             rest[text] = float(self.further[query])
         return rest
+
+
+def _value_of_query(values: Floats | None, query: int) -> float | None:
+    """Return the value of one query; None if there are no values."""
+    if values is None:
+        return None
+    return float(values[query])
+
+
+def _text_of_ranks(first: int, last: int) -> str:
+    """Return the description of a range of ranks."""
+    if first == last:
+        return f"rank {last}"
+    return f"ranks {first} to {last}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -413,26 +447,24 @@ def split_value(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts
     # Arrays of shape (n_terms, n_queries).
     values = np.stack([term.base.values(rankings, term.target) for term in terms])
     weights = np.stack([term.weight for term in terms])
-    slopes = _gradient(measure, values, weights, value)
+    slopes = _gradient(measure, values, weights, value)  # NaN where unknown
 
-    # For queries without a known gradient, the measure is one part.
+    # Queries whose gradient is unknown have the measure as their only part.
     is_whole: Bools = np.asarray(np.isnan(slopes).any(axis=0))
     whole = None
     if is_whole.any():
         whole = _whole(measure, run, value)
-    if is_whole.all():
-        return Parts(value, [], whole, is_whole)
-    # For the others, there is one part per term.
+    # The others have one part per term.
     parts = []
-    for index, term_part in enumerate(_split_terms(measure, run, terms, values)):
-        name = terms[index].name
-        part = replace(
-            term_part,
-            weight=weights[index],
-            slope=slopes[index],
-            name=name,
-        )
-        parts.append(part)
+    if not is_whole.all():
+        for index, term_part in enumerate(_split_terms(measure, run, terms, values)):
+            part = replace(
+                term_part,
+                name=terms[index].name,
+                weight=weights[index],
+                slope=slopes[index],
+            )
+            parts.append(part)
     return Parts(value, parts, whole, is_whole)
 
 
@@ -473,9 +505,12 @@ def _split_terms(
 
 
 def _stated_part(term: Term, rankings: Rankings, value: Floats) -> Part | None:
-    """Return the contributions that the base of a term states; None if it states none."""
-    counted_ranks = rankings.top(term.base.depth)
-    stated = term.base.breakdown(counted_ranks, term.target)
+    """Return the contributions that the base of a term states; None if it states none.
+
+    The part is of the term, as if this were the measure: its weight and slope are 1.
+    """
+    evaluated_ranks = rankings.top(term.base.depth)  # down to the cutoff of the base
+    stated = term.base.breakdown(evaluated_ranks, term.target)
     if stated is None:
         return None
     _check_sum(stated, value, f"the base {term.base.text}", rankings.judgments)
@@ -492,15 +527,19 @@ def _marginal_parts(
     """
 
     def evaluate(judgments: Judgments, prefix: Rankings) -> Floats:
-        """Return the values of the marginal terms, shape (n_marginal, n_queries)."""
-        # Terms depend on judgments: they are computed anew for those of a repeated topic.
-        terms_of_judgments = terms
-        if judgments is not run.rankings.judgments:
-            terms_of_judgments = measure.terms(judgments)
-        marginal_terms = [terms_of_judgments[index] for index in marginal]
-        return np.stack([term.base.values(prefix, term.target) for term in marginal_terms])
+        """Return the values of these terms for a prefix, shape (n_marginal, n_queries).
 
-    cutoff = last_rank([terms[index] for index in marginal])
+        Its judgments may be copies of those of one topic, so the terms are those on its judgments.
+        """
+        terms_of_prefix = measure.terms(judgments)
+        values_of_terms = []
+        for index in marginal:
+            term = terms_of_prefix[index]
+            values_of_terms.append(term.base.values(prefix, term.target))
+        return np.stack(values_of_terms)
+
+    marginal_terms = [terms[index] for index in marginal]
+    cutoff = last_rank(marginal_terms)
     return _differences(run, evaluate, cutoff, values[marginal])
 
 
@@ -528,30 +567,33 @@ def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values:
         # A term of value 0 may have an infinite slope; it contributes 0.
         slope = np.where(np.isfinite(slope), slope, 0.0)
         if measure.params.get("normalized"):
-            # The slope is that of the combination of the terms. The normalised value is this
-            # combination times a factor of the query, and so is its slope.
-            combined = measure.combine(values, weights)
-            ratio = measure_values / combined
-            factor = np.where(combined != 0, ratio, 1.0)
-            slope = slope * factor
-    # Of homogeneous measures, slopes times values sum to the value (Euler's theorem). Where they do
-    # not, the slopes do not split the value.
+            # `slope` and `combine` are those of the mean before it is normalised.
+            mean = measure.combine(values, weights)
+            slope = slope * _normalising_factor(mean, measure_values)
+    # Euler's theorem: slopes times values sum to the value if the measure is homogeneous. Where
+    # they do not, the slopes do not split the value.
     total = (slope * values).sum(axis=0)
     difference = np.abs(total - measure_values)
-    is_known = difference <= tolerance(measure_values)
-    return np.where(is_known, slope, np.nan)
+    is_sum = difference <= tolerance(measure_values)
+    return np.where(is_sum, slope, np.nan)
+
+
+def _normalising_factor(mean: Floats, normalised: Floats) -> Floats:
+    """Return by what the mean of each query is multiplied to normalise it; 1 if it is 0."""
+    return np.where(mean != 0, normalised / mean, 1.0)
 
 
 def _whole(measure: Measure, run: Prefixes | Topic, value: Floats) -> Part:
     """Return the measure as one part, by the values of the first ranks."""
 
     def evaluate(_: Judgments, prefix: Rankings) -> Floats:
-        """Return the values of the measure, which reads the judgments from the rankings."""
+        """Return the values of the measure as the only output, shape (1, n_queries)."""
         values = measure.evaluate(prefix)
-        return values[np.newaxis]  # one output, shape (1, n_queries)
+        return np.expand_dims(values, axis=0)
 
     cutoff = measure.params.get("cutoff")
-    (part,) = _differences(run, evaluate, cutoff, value[np.newaxis])
+    values_of_outputs = np.expand_dims(value, axis=0)
+    (part,) = _differences(run, evaluate, cutoff, values_of_outputs)
     return part
 
 
@@ -577,24 +619,32 @@ def _differences(
         n_ranks = min(n_ranks, cutoff)
     hits = run.rankings.top(n_ranks).dense()  # all retrieved documents, also unjudged ones
     prefix_values = run.prefix_values(evaluate, n_ranks)  # (n_outputs, n_queries, n_ranks + 1)
-    for output_values, value in zip(prefix_values, values, strict=True):
-        # Columns have the values of the first 0, 1, … ranks. So column k - 1 of the differences is
-        # the contribution of rank k.
-        differences = np.diff(output_values, axis=1)
-        column = hits.rank - 1
-        contribution = differences[hits.query, column]
-        of_empty_ranking = output_values[:, 0]
-        of_longest_prefix = output_values[:, -1]
+    for prefix_values_of_output, value in zip(prefix_values, values, strict=True):
+        breakdown = _break_down_by_prefixes(hits, prefix_values_of_output)
         ones = np.ones(len(value))  # weights and slopes, unless the output is one of several terms
+        value_of_longest_prefix = prefix_values_of_output[:, -1]
         yield Part(
-            Breakdown(hits, contribution, offset=of_empty_ranking, how=MARGINAL),
+            breakdown,
             value=value,
             weight=ones,
             slope=ones,
             n_ranks=n_ranks,
             cutoff=cutoff,
-            further=value - of_longest_prefix,
+            further=value - value_of_longest_prefix,
         )
+
+
+def _break_down_by_prefixes(hits: Hits, prefix_values: Floats) -> Breakdown:
+    """Return the values of rankings, with what each rank adds to the value of the ranks above it.
+
+    `prefix_values` are the values of the first 0, 1, … ranks, shape (n_queries, n_ranks + 1). The
+    values [.1, .5, .7] have the offset .1, and the contributions .4 of rank 1 and .2 of rank 2.
+    """
+    value_of_empty_ranking = prefix_values[:, 0]
+    differences = np.diff(prefix_values, axis=1)
+    column = hits.rank - 1  # the first difference is that of rank 1
+    contribution = differences[hits.query, column]
+    return Breakdown(hits, contribution, offset=value_of_empty_ranking, how=MARGINAL)
 
 
 def tolerance(value: Any, relative: float = _TOLERANCE) -> Any:
@@ -635,30 +685,22 @@ class Contributions:
         """Compute the contributions of `Measure.explain` at the first ranks, for all topics."""
         value = measure.evaluate(run.rankings)
         parts = split_value(measure, run, value)
-        n_queries = len(parts.value)
-        # Some queries are split into all terms, the others have the measure as one part. Each part
-        # is listed with the mask of its queries.
+        # Each part, with the mask of the queries that have it: queries are split into all terms, or
+        # have the measure as their only part.
         parts_and_queries = [(part, ~parts.is_whole) for part in parts.terms]
         if parts.whole is not None:
             parts_and_queries.append((parts.whole, parts.is_whole))
+        n_queries = len(parts.value)
         offset = np.zeros(n_queries)
         ranks = np.zeros((n_queries, run.depth))
         is_marginal = np.zeros(n_queries, dtype=np.bool_)
-        for part, applies in parts_and_queries:
-            breakdown = part.breakdown
-            hits = breakdown.hits
-            has_column = hits.rank <= run.depth
-            is_shown = applies[hits.query] & has_column
-            query = hits.query[is_shown]
-            column = hits.rank[is_shown] - 1  # columns begin with rank 1
-            # Amounts of a term, times its slope, are amounts of the measure.
-            contribution = breakdown.contribution[is_shown]
-            slope = part.slope[query]
-            ranks[query, column] += slope * contribution
-            if breakdown.offset is not None:
-                part_offset = part.slope * breakdown.offset
-                offset += np.where(applies, part_offset, 0.0)
-            if breakdown.how == MARGINAL:
-                is_marginal |= applies
+        for part, has_part in parts_and_queries:
+            amounts = part.amounts_by_rank(run.depth)
+            ranks[has_part] += amounts[has_part]
+            if part.breakdown.offset is not None:
+                part_offset = part.slope * part.breakdown.offset
+                offset[has_part] += part_offset[has_part]
+            if part.breakdown.how == MARGINAL:
+                is_marginal[has_part] = True
         # Adding 0 makes -0 to 0.
         return cls(parts.value, ranks + 0.0, offset + 0.0, is_marginal)

@@ -142,7 +142,7 @@ def explain(
     run_name = name
     if name == "run 1":  # the default name
         run_name = "run"
-    among_all = Topic(
+    topic = Topic(
         measure=explained,
         judgments=judgments,
         query=query,
@@ -154,12 +154,12 @@ def explain(
     )
     if label is None:
         label = str(measure)
-    # The value is that among all topics, with the warnings of an evaluation. What follows evaluates
-    # the topic alone, again and again, and would repeat them.
-    value = among_all.value
+    # This gives the warnings of an evaluation. What follows evaluates the topic again and again,
+    # without the other topics if it can, and would repeat them.
+    value = topic.value
     with silence_warnings():
-        topic = _topic_alone(among_all)
-        explanation = _explain_topic(topic, value, label)
+        explained_topic = _drop_other_topics(topic)
+        explanation = _explain_topic(explained_topic, value, label)
     is_of_ir_measures = explained is not parsed
     if is_of_ir_measures:
         _compare_with_evaluation(explanation, parsed, rankings)
@@ -185,18 +185,18 @@ def _query_position(judgments: Judgments, qid: object) -> int:
     return int(position)
 
 
-def _topic_alone(among_all: Topic) -> Topic:
-    """Return the topic with its own judgments only.
+def _drop_other_topics(topic: Topic) -> Topic:
+    """Return the topic on the judgments of this topic only, on which evaluations are faster.
 
-    A measure may depend on other topics, contrary to the rules; then their judgments are kept.
+    A measure may depend on other topics, contrary to the rules: then return it as it is.
     """
-    # Repeated once, a query is the only one of the new judgments, at position 0.
-    own_judgments = among_all.judgments.repeat_query(among_all.query, 1)
-    alone = replace(among_all, judgments=own_judgments, query=0)
-    difference = abs(alone.value - among_all.value)
-    depends_on_others = difference > tolerance(among_all.value, 1e-12)
+    # `repeat_query` returns judgments of nothing but copies of a query: here of one, the query 0.
+    judgments_of_topic = topic.judgments.repeat_query(topic.query, 1)
+    alone = replace(topic, judgments=judgments_of_topic, query=0)
+    difference = abs(alone.value - topic.value)
+    depends_on_others = difference > tolerance(topic.value, 1e-12)
     if depends_on_others:
-        return among_all
+        return topic
     return alone
 
 
@@ -361,14 +361,13 @@ def largest_differences(
 
 
 def _measure_label(perquery: pd.DataFrame, measure: MeasureLike | None) -> str:
-    """Return the label of the measure in a long frame, which has the labels of one or several."""
+    """Return the label of the measure in a long frame; None stands for its only measure."""
     labels = [str(label) for label in perquery["measure"].unique()]
-    label: str | None = None
+    if measure is None and len(labels) == 1:
+        return labels[0]
+    label = None  # no measure, although there are several: an error that names them
     if measure is not None:
-        label = find_labels(perquery, [measure])[0]
-    elif len(labels) == 1:
-        label = labels[0]
-    # Without a measure, None remains if there are several: the error names them as choices.
+        (label,) = find_labels(perquery, [measure])
     refuse_unknown([label], labels, "one of the measures of the frame", "measure")
     return str(label)
 

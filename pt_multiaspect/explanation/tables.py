@@ -33,10 +33,8 @@ def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.D
     _add_details(numbers, topic, parts, is_unjudged)
     _add_amounts(numbers, topic, parts)
 
-    # A rank has a row if all parts have a separate contribution of it. The others are combined.
-    limits = [part.n_single for part in parts if part.n_single is not None]
-    n_rows = min(limits, default=len(topic))
-    rest = _rest(parts, n_rows)
+    n_rows = _n_single_ranks(topic, parts)
+    rest = _rest(parts, n_rows)  # by description, the amounts in the rows below the ranks
     frame = _rows_of_ranks_and_rest(topic, numbers, n_rows, rest)
     frame["running"] = offset + frame["contribution"].cumsum()
 
@@ -44,11 +42,20 @@ def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.D
     if any(part.how == MARGINAL for part in parts):
         how = MARGINAL
     frame["how"] = pd.Series(how, index=frame.index, dtype=object)
-    # The rows after those of ranks have their description as the note.
-    rank_notes = _rank_notes(topic, is_unjudged)
-    row_notes = [*rank_notes[:n_rows], *rest]
-    frame["note"] = pd.Series(row_notes, index=frame.index, dtype=object)
+    notes_on_ranks = _rank_notes(topic, is_unjudged)[:n_rows]
+    descriptions = list(rest)
+    notes = [*notes_on_ranks, *descriptions]
+    frame["note"] = pd.Series(notes, index=frame.index, dtype=object)
     return frame
+
+
+def _n_single_ranks(topic: Topic, parts: Sequence[TopicPart]) -> int:
+    """Return how many first ranks have a contribution of their own to all parts."""
+    n_single = len(topic)
+    for part in parts:
+        if part.n_single is not None:  # below these, the part has one amount for all ranks
+            n_single = min(n_single, part.n_single)
+    return n_single
 
 
 def _labels_by_rank(topic: Topic) -> dict[str, Floats]:
@@ -119,41 +126,45 @@ def _add_amounts(numbers: dict[str, Floats], topic: Topic, parts: Sequence[Topic
 
 
 def _rest(parts: Sequence[TopicPart], n_rows: int) -> dict[str, dict[str, float]]:
-    """Return the amounts that have no row of a rank, by description and column.
+    """Return the rows of amounts that belong to no rank: by description, their amounts by column.
 
-    `n_rows` is the number of first ranks that have a row.
+    `n_rows` is the number of first ranks that have a row. Amounts of parts with the same
+    description are in one row, with their sum.
     """
-    result: dict[str, dict[str, float]] = {}
+    rows: dict[str, dict[str, float]] = {}
     for part in parts:
-        amounts = dict(part.rest)
-        has_all_ranks = part.n_single is None
-        if has_all_ranks and n_rows < len(part.contribution):
-            # Another part combines the ranks without a row, so those of this part are summed.
-            text = _text_of_further_ranks(parts, n_rows)
-            further = part.contribution[n_rows:]
-            earlier = amounts.get(text, 0.0)
-            sum_of_further = float(further.sum())
-            amounts[text] = earlier + sum_of_further
-        # Amounts with the same description are in one row: their sum, and that of each part.
-        for text, amount in amounts.items():
-            if text not in result:
-                result[text] = {"contribution": 0.0}
-            row = result[text]
+        amounts = _amounts_without_rank(part, parts, n_rows)
+        for description, amount in amounts.items():
+            if description not in rows:
+                rows[description] = {"contribution": 0.0}
+            row = rows[description]
             row["contribution"] += amount
             row[f"{part.name} part"] = amount
-    return result
+    return rows
+
+
+def _amounts_without_rank(
+    part: TopicPart, parts: Sequence[TopicPart], n_rows: int
+) -> dict[str, float]:
+    """Return the amounts of a part that belong to none of the first `n_rows` ranks."""
+    amounts = dict(part.rest)
+    further = part.contribution[n_rows:]
+    # If another part has one amount for all further ranks, those of this part are added up, too.
+    if part.n_single is None and len(further):
+        description = _text_of_further_ranks(parts, n_rows)
+        stated_amount = amounts.get(description, 0.0)
+        amounts[description] = stated_amount + float(further.sum())
+    return amounts
 
 
 def _text_of_further_ranks(parts: Sequence[TopicPart], n_rows: int) -> str:
     """Return the description of the ranks below `n_rows`, such as "ranks 101 to 1000".
 
-    It is that of a part that combines these ranks: the only amount in its `rest`.
+    Parts that have one amount for all of these ranks describe it, and have no other in `rest`.
     """
-    texts: list[str] = []
-    for part in parts:
-        if part.n_single == n_rows:
-            texts += part.rest
-    return texts[0]
+    with_one_amount = [part for part in parts if part.n_single == n_rows]
+    (description,) = with_one_amount[0].rest
+    return description
 
 
 def _gain_and_discount(topic: Topic, parts: Sequence[TopicPart]) -> tuple[Floats, Floats]:
@@ -350,7 +361,10 @@ def _contribution_notes(topic: Topic, parts: Sequence[TopicPart], gain: str) -> 
 
 
 def _aspect_notes(topic: Topic, parts: Sequence[TopicPart], aspects: pd.DataFrame) -> Iterator[str]:
-    """Yield which aspect limits a mean of aspects."""
+    """Yield which aspect limits a mean of aspects.
+
+    `aspects` has a row per aspect, with its value, and its part in the value of the mean.
+    """
     measure = topic.measure
     stated = measure.stated
     weighted = aspects[aspects["weight"] > 0]
@@ -359,15 +373,19 @@ def _aspect_notes(topic: Topic, parts: Sequence[TopicPart], aspects: pd.DataFram
     if len(weighted) < 2 or not is_limited_by_aspects:
         return
     is_zero = weighted["value"] == 0
-    zero = weighted.loc[is_zero, "aspect"].tolist()
-    if zero and topic.value == 0:
-        yield f"{measure.NAME} is 0 because {join_names(zero)} {_is_or_are(len(zero))} 0."
-    elif zero:
-        yield f"The value on {join_names(zero)} is 0."
-    elif aspects["part"].notna().all():
-        yield from _weakest(measure, parts)
-    else:
+    if is_zero.any():
+        zero = weighted.loc[is_zero, "aspect"].tolist()
+        names = join_names(zero)
+        if topic.value == 0:
+            yield f"{measure.NAME} is 0 because {names} {_is_or_are(len(zero))} 0."
+        else:
+            yield f"The value on {names} is 0."
+        return
+    # Parts follow from the derivative of the mean, the method `slope`, if its class has one.
+    if aspects["part"].isna().any():
         yield f"The parts of the aspects are unknown, as {measure.NAME} has no `slope`."
+        return
+    yield from _weakest(measure, parts)
 
 
 def _weakest(measure: Measure, parts: Sequence[TopicPart]) -> Iterator[str]:

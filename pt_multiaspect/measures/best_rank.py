@@ -21,15 +21,14 @@ def best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
     """Return the rank of each judged document in a best ranking; None if unknown."""
     terms = measure.terms(judgments)
     stated = measure.stated
-    # If the measure never falls when its only term rises, both have the same best ranking.
-    rises_with_one_term = len(terms) == 1 and stated.never_falls_with_terms
-    if rises_with_one_term:
-        (term,) = terms
+    # The best ranking for a single term is best for a measure that never falls when the term rises.
+    if len(terms) == 1 and stated.never_falls_with_terms:
+        term = terms[0]
         if term.base.stated.sorting_is_optimal:
             return best_alone(term, judgments)
-    # Otherwise, it is known for weighted sums of sums over ranks.
+    # Otherwise, it is only known for weighted sums of terms that are sums over ranks.
     forms = forms_of(terms)
-    if not stated.is_weighted_sum or not forms:
+    if not forms or not stated.is_weighted_sum:
         return None
     weights = [term.weight for term in terms]
     weighted_forms = list(zip(forms, weights, strict=True))
@@ -38,20 +37,22 @@ def best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
 
 def best_alone(term: Term, judgments: Judgments) -> Ints | None:
     """Return the rank of each judged document in a best ranking for one term; None if unknown."""
-    query, n_queries = judgments.pool_query, judgments.n_queries
-    form = term.base.additive(term.target)
+    query = judgments.pool_query
+    n_queries = judgments.n_queries
+    form = term.base.additive(term.target)  # the base as a sum over ranks, if it is one
     if isinstance(form, Linear):
-        # A sum of gain times discount is largest if documents are sorted by gain.
+        # Sums of gain times discount are largest if documents are sorted by gain, unless the
+        # discount increases: an error.
         form.check_sorting()
         gain = np.asarray(form.gain, dtype=np.float64)
         return ranks_within_queries(query, gain)
     if term.base.stated.sorting_is_optimal:
         gain = term.base.gain(term.target)
         return ranks_within_queries(query, gain)
-    if form is None:
-        return None
-    weight = np.ones(n_queries)
-    return best_ranking([(form, weight)], query, n_queries)
+    if form is not None:
+        weight = np.ones(n_queries)
+        return best_ranking([(form, weight)], query, n_queries)
+    return None
 
 
 def forms_of(terms: list[Term]) -> list[Additive] | None:

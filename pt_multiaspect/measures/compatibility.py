@@ -90,11 +90,13 @@ class _PreferenceCompat(TermMeasure):
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return compatibility with the helpful documents, the harmful ones, or both.
 
-        `SIGNS` of the class are those of the weights of the documents that count.
+        `self.SIGNS` lists which: 1 stands for documents of positive weight, -1 for those of
+        negative weight.
         """
         base = _Compatibility(ir_measures.Compat(p=self["p"]))
         name_of_sign = {1: "helpful", -1: "harmful"}
-        weight = np.ones(judgments.n_queries)  # `combine` subtracts harmful ones
+        # Weights of terms are positive: `combine` of the class subtracts the harmful term.
+        weight = np.ones(judgments.n_queries)
         terms: list[Term] = []
         for sign in self.SIGNS:
             target = self._target(judgments, sign)

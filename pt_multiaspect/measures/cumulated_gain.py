@@ -202,10 +202,14 @@ class _G(SingleAspectMeasure):
         return ratio(sum_of_discounted, sum_of_all)
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
-        """Return the discounted gain of each document, divided by the sum of all gains."""
+        """Return the discounted gain of each document, divided by the sum of all gains.
+
+        The discount is by what the ranking lacks: the sum of the ideal ranking's gains down to the
+        rank of the document, minus that of the ranking.
+        """
         discounted_gain = discounted_by_lack(ranking, target)
-        sum_of_all = total_gain(target)
-        return ratio(discounted_gain, sum_of_all[ranking.query])
+        sum_of_all = total_gain(target)[ranking.query]
+        return ratio(discounted_gain, sum_of_all)
 
 
 CG = register(_CG)

@@ -89,10 +89,15 @@ def as_in_paper(measure: Any) -> str:
 
 
 def _defined_measure(measure: Any) -> Any:
-    """Return the measure to describe: the base of `On`, and the measure that a base adapts."""
+    """Return the measure whose definition describes a measure.
+
+    For `On`, which evaluates its base on one aspect, it is the base.
+    """
     defined = measure
-    if getattr(measure, "one_aspect", None) is not None:
+    is_on_one_aspect = getattr(measure, "one_aspect", None) is not None
+    if is_on_one_aspect:
         defined = measure.bases.one
+    # A base of this package may stand for a measure of ir-measures, which has the definition.
     if isinstance(defined, Adapter):
         return defined.measure
     return defined

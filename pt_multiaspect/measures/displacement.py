@@ -170,17 +170,19 @@ class _nCRP(_Displacement):
         form = Displacement(target)
         crp = form.breakdown(ranking)
         n_relevant = form.recall_base  # R of each query
+        size_of_minimum = -form.worst  # the minimum of CRP is negative
         ones = np.ones(len(n_relevant))
-        factor = ratio(ones, -form.worst)  # per query; the minimum of CRP is negative
-        contribution = crp.contribution * factor[crp.hits.query]
-        offset = np.where(n_relevant > 0, 1.0, 0.0)  # queries with R = 0 score 0
-        empty_ranks = crp.rest["empty ranks"] * factor
-        rest = {"empty ranks": empty_ranks}
-        without_limits = replace(crp, contribution=contribution, offset=offset, rest=rest)
-        value = without_limits.values()
+        factor = ratio(ones, size_of_minimum)
+        unlimited = replace(
+            crp,
+            contribution=crp.contribution * factor[crp.hits.query],
+            offset=np.where(n_relevant > 0, 1.0, 0.0),  # queries with R = 0 score 0
+            rest={"empty ranks": crp.rest["empty ranks"] * factor},
+        )
+        value = unlimited.values()
         effect_of_limits = np.clip(value, 0.0, 1.0) - value
-        rest_with_limits = {"empty ranks": empty_ranks, "limit 0 to 1": effect_of_limits}
-        return replace(without_limits, rest=rest_with_limits)
+        rest = {**unlimited.rest, "limit 0 to 1": effect_of_limits}
+        return replace(unlimited, rest=rest)
 
 
 class _CRPRecovery(_Displacement):

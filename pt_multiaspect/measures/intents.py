@@ -283,8 +283,10 @@ class _DnDCG(_OfIntents, JointMeasure):
             weights = [self["weights"][view.name] for view in intents]
         else:
             weights = [1] * len(intents)
-        *gains, bottom, top = _global_gain(intents, weights)
-        return Joint(np.array(gains), top=top, bottom=bottom)
+        gains = _global_gain(intents, weights)
+        gain_of_documents = gains[:-2]
+        bottom, top = gains[-2:]  # the lowest and the highest possible gain
+        return Joint(gain_of_documents, top=top, bottom=bottom)
 
     def depends_on(self, view: AspectView) -> bool:
         """Return whether the aspect is an intent, whose gains nDCG reads."""

@@ -174,16 +174,15 @@ class AspectMean(TermMean, BasedMeasure):
         """
         weighted = weighted_views(self["weights"], views)
         parts = [(view, self.bases.of(view.name), weight) for view, weight in weighted]
-        is_normalized = bool(self.params.get("normalized"))
-        accepts_negative_values = self.stated.is_weighted_sum and not is_normalized
-        if accepts_negative_values:
-            return parts
-        name = self.NAME
-        if is_normalized:
-            name = f"{name}(normalized=True)"
-        for view, base, _ in parts:
-            if base.reads_gains:
-                view.check_gains(f"{name} over {base.text}")  # an error for negative ones
+        name: str | None = None  # for errors, if there must be no negative gains
+        if self.params.get("normalized"):  # their maximum may be 0 or negative
+            name = f"{self.NAME}(normalized=True)"
+        elif not self.stated.is_weighted_sum:  # geometric and harmonic means
+            name = self.NAME
+        if name is not None:
+            for view, base, _ in parts:
+                if base.reads_gains:
+                    view.check_gains(f"{name} over {base.text}")
         return parts
 
     @property
@@ -202,12 +201,13 @@ class AspectMean(TermMean, BasedMeasure):
         return super()._evaluate(rankings, views)
 
     def statements(self) -> Statements:
-        """State that the mean never falls with a term, and how it depends on labels, if simple."""
+        """State that the mean never falls with a term, and how it depends on labels, if simple.
+
+        It is simple if labels change the value only by the terms, the values on the aspects.
+        """
         stated = replace(super().statements(), never_falls_with_terms=True)
-        # Labels change more than the terms, the bases on the aspects, if aspects are dropped (the
-        # weights, too) or if the mean is normalized (the attainable maximum, too).
-        drops_aspects = self["empty"] == "drop"
-        is_normalized = self.params.get("normalized")
+        drops_aspects = self["empty"] == "drop"  # labels change the weights, too
+        is_normalized = self.params.get("normalized")  # and the maximum that the mean is divided by
         if drops_aspects or is_normalized:
             return stated
         return replace(
@@ -225,11 +225,10 @@ class AspectMean(TermMean, BasedMeasure):
     def _make_terms(self, judgments: Judgments) -> list[Term]:
         """Return the base on each aspect, with the weight of the aspect for each query."""
         views = self.views(judgments)
-        parts = self._parts(views)
+        parts = self._parts(views)  # one per aspect: its labels, its base and its weight
         targets = [self._apply_gate(view, views).target for view, _, _ in parts]
-        column_of_weights = [[weight] for _, _, weight in parts]
-        # Weights have the shape (n_aspects, n_queries).
-        weights = np.repeat(column_of_weights, judgments.n_queries, axis=1)
+        weights_of_aspects = [np.full(judgments.n_queries, weight) for _, _, weight in parts]
+        weights = np.stack(weights_of_aspects)  # (n_aspects, n_queries)
         if self["empty"] == "drop":
             is_empty: list[Bools] = []
             for (_, base, _), target in zip(parts, targets, strict=True):
@@ -381,13 +380,12 @@ class _CAM(AspectMean):
         return np.minimum(normalised, 1.0)  # rounding errors may exceed 1
 
     def _best(self, judgments: Judgments) -> Floats:
-        """Return the maximum of the mean over all rankings of the judged documents, per query.
-
-        The bases are sums over ranks, as `_check` has made sure.
-        """
-        query, n_queries = judgments.pool_query, judgments.n_queries
+        """Return the maximum of the mean over all rankings of the judged documents, per query."""
+        query = judgments.pool_query
+        n_queries = judgments.n_queries
         terms = self.terms(judgments)
-        forms = forms_of(terms) or []
+        forms = forms_of(terms)
+        assert forms is not None  # `_check` accepts only bases that are sums over ranks
         weights = [term.weight for term in terms]
         weighted_forms = list(zip(forms, weights, strict=True))
         rank = best_ranking(weighted_forms, query, n_queries)  # of each judged document

@@ -685,19 +685,21 @@ def inferred_views(measure: Measure, views: Sequence[AspectView]) -> list[Aspect
 
 def warn_if_inferred(measure: Measure, views: Sequence[AspectView]) -> None:
     """Warn once if the values depend on scales of `views` that were inferred."""
-    warns_for_all_measures = in_shell() and measure.is_multi_aspect and measure.accepts_aspects
-    if warns_for_all_measures:
-        # The shell warns once, so of all scales, also those that this measure does not use.
+    # The shell evaluates many measures on the same aspects: they share one warning of all scales,
+    # also of those that this measure does not use.
+    is_for_all_measures = in_shell() and measure.is_multi_aspect and measure.accepts_aspects
+    if is_for_all_measures:
         inferred = [view for view in views if view.inferred]
-        group: str | None = None
     else:
-        # One warning per measure and aspects, for any scales and parameters.
         inferred = inferred_views(measure, views)
-        names = choices(repr(view.name) for view in inferred)
-        group = f"{measure.NAME}: {names}"
     if not inferred:
         return
     scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
+    group = None  # the warning is given once for these scales
+    if not is_for_all_measures:
+        # Once for the measure on these aspects, on any scales and with any parameters.
+        names = choices(repr(view.name) for view in inferred)
+        group = f"{measure.NAME}: {names}"
     advice = _advice_to_declare()
     example = _spell_with_scales(measure, views)
     note = start_at_one_note(view.label_counts for view in inferred)
@@ -710,11 +712,17 @@ def warn_if_inferred(measure: Measure, views: Sequence[AspectView]) -> None:
 
 
 def _spell_with_scales(measure: Measure, views: Sequence[AspectView]) -> str:
-    """Return the printed form of a measure that declares the scales of the aspects."""
+    """Return the printed form of a measure that declares the scales of the aspects.
+
+    These are the scales of the views, but without the grade 0 if it seems not to be a grade.
+    """
     declared: dict[str, Aspect] = {}
     for view in views:
-        # A scale that seems to begin at 1, in qrels in which no label is 0, is declared so.
-        declared[view.name] = aspect_from_one(view.label_counts) or view.aspect
+        aspect = view.aspect
+        aspect_without_0 = aspect_from_one(view.label_counts)
+        if aspect_without_0 is not None:
+            aspect = aspect_without_0
+        declared[view.name] = aspect
     return measure._spell_declared(Aspects(declared))
 
 
@@ -739,13 +747,21 @@ def _advice_to_declare() -> str:
 
 
 def _set_signatures(measure: Any) -> None:
-    """Set the signatures of the class and its instances, which code completion shows."""
+    """Set the signatures of a class of measures and its instances, which code completion shows."""
     parameters: list[inspect.Parameter] = []
     for name, param in measure.SUPPORTED_PARAMS.items():
         default = param.spell(param.default)
         kind = inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(name, kind, default=default))
     measure.__signature__ = inspect.Signature(parameters)
+    measure.__call__ = _call_method(measure, parameters)
+
+
+def _call_method(measure: Any, parameters: Sequence[inspect.Parameter]) -> Callable[..., Any]:
+    """Return the method `__call__` of a class of measures, whose signature has the parameters.
+
+    Each class needs a function of its own, as signatures belong to functions.
+    """
 
     def __call__(self: Any, *args: Any, **params: Any) -> Any:
         """Return a copy of this measure with the given parameters changed."""
@@ -754,4 +770,4 @@ def _set_signatures(measure: Any) -> None:
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     __call__.__signature__ = inspect.Signature([itself, *parameters])  # type: ignore[attr-defined]
     __call__.__qualname__ = f"{measure.__qualname__}.__call__"
-    measure.__call__ = __call__
+    return __call__

@@ -123,10 +123,12 @@ class _NWCS(DirectMeasure):
 
     def statements(self) -> Statements:
         """State that the value is nDCG of the weighted gains, with the documents of its ideal."""
-        # `Statements` names the documents of ideal rankings so: "retrieved", by the run; "separate"
-        # are these, in a ranking for each aspect; "ranks" are the judged documents, down to as many
-        # ranks as the run has.
-        documents_of_ideal = {"joint": "retrieved", "separate": "separate", "judged": "ranks"}
+        # The names in `Statements` for the documents of ideal rankings.
+        documents_of_ideal = {
+            "joint": "retrieved",  # those that the run retrieves
+            "separate": "separate",  # the same, in a ranking for each aspect
+            "judged": "ranks",  # the judged ones, down to as many ranks as the run has
+        }
         documents = documents_of_ideal[self["ideal"]]
         return replace(
             super().statements(),
@@ -137,22 +139,24 @@ class _NWCS(DirectMeasure):
         )
 
     def _label_terms(self, judgments: Judgments) -> list[Term]:
-        """Return nDCG of the weighted gains, or of each aspect if the ideals are separate."""
+        """Return nDCG of the weighted gains, or of each aspect if the ideals are separate.
+
+        The terms have equal weights, as their gains are weighted.
+        """
         views = self.views(judgments)
-        gains_by_aspect = self._gains(views)
         base = as_base(nDCG).at(self.cutoff)
         weight = np.ones(judgments.n_queries)
-        terms: list[Term] = []
-        # The last element of gains is that of unjudged documents, which have no labels.
+        # By aspect, the gains of the judged documents. (The last one is that of unjudged ones.)
+        gains = [gain[:-1] for gain in self._gains(views)]
         if self["ideal"] == "separate":
-            for view, gain in zip(views, gains_by_aspect, strict=True):
-                target = Joint(gain[:-1]).target(views)
+            terms: list[Term] = []
+            for view, gain in zip(views, gains, strict=True):
+                target = Joint(gain).target(views)
                 terms.append(Term(base, target, weight, aspects=(view.name,)))
-        else:
-            total_gain = np.sum(gains_by_aspect, axis=0)
-            target = Joint(total_gain[:-1]).target(views)
-            terms.append(Term(base, target, weight, aspects=()))  # () are all aspects
-        return terms
+            return terms
+        total_gain = np.sum(gains, axis=0)
+        target = Joint(total_gain).target(views)
+        return [Term(base, target, weight, aspects=())]  # () are all aspects
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         """Return the discounted gains of the ranking, divided by those of its ideal."""
@@ -182,15 +186,16 @@ class _NWCS(DirectMeasure):
         """
         gains_by_aspect = self._gains(views)
         total_gain = np.sum(gains_by_aspect, axis=0)
-        ranking: Hits = rankings.top(self.cutoff)
-        unjudged_documents_gain = total_gain[-1] != 0
-        if unjudged_documents_gain:
-            ranking = ranking.dense()  # `top` has judged documents only
+        gain_of_judged = total_gain[:-1]
+        gain_of_unjudged = total_gain[-1]
+        ranking: Hits = rankings.top(self.cutoff)  # the judged documents among the first ranks
+        if gain_of_unjudged != 0:
+            ranking = ranking.dense()  # all documents in them
         if self["ideal"] == "judged":
-            ideal = _judged_ideal(ranking, total_gain)
+            ideal = _judged_ideal(ranking, gain_of_judged, gain_of_unjudged)
         elif self["ideal"] == "joint":
             ideal = _retrieved_ideal(ranking, [total_gain])
-        else:
+        else:  # the sum of separate ideals, one per aspect
             ideal = _retrieved_ideal(ranking, gains_by_aspect)
         return ranking, total_gain, ideal
 
@@ -211,22 +216,22 @@ def _retrieved_ideal(ranking: Hits, gains: Sequence[Floats]) -> Floats:
     return ideal
 
 
-def _judged_ideal(ranking: Hits, gain: Floats) -> Floats:
+def _judged_ideal(ranking: Hits, gain: Floats, gain_of_unjudged: float) -> Floats:
     """Return the discounted gain of the ideal ranking with as many ranks as retrieved.
 
-    Remaining ranks are filled with unjudged documents, whose gain is the last element of `gain`.
+    It has the judged documents with the highest `gain`. If there are fewer than ranks, unjudged
+    documents follow.
     """
-    query = ranking.pool_query
-    judged_gain = gain[:-1]
-    unjudged_gain = gain[-1]
-    if unjudged_gain:
-        # As many elements of gain `unjudged_gain` as a query has retrieved ranks left.
+    query = ranking.pool_query  # of each judged document
+    if gain_of_unjudged != 0:
+        # Add the unjudged documents, so that each query has a document for each rank.
         n_judged = np.bincount(query, minlength=ranking.n_queries)
         n_unjudged = np.maximum(ranking.n_ret - n_judged, 0)
-        unjudged_query = np.repeat(np.arange(ranking.n_queries), n_unjudged)
-        query = np.append(query, unjudged_query)
-        judged_gain = np.append(judged_gain, np.full(len(unjudged_query), unjudged_gain))
-    return ideal_sums(query, judged_gain, Log2(), ranking.n_queries, ranking.n_ret)
+        query_of_unjudged = np.repeat(np.arange(ranking.n_queries), n_unjudged)
+        gains_of_unjudged = np.full(len(query_of_unjudged), gain_of_unjudged)
+        query = np.append(query, query_of_unjudged)
+        gain = np.append(gain, gains_of_unjudged)
+    return ideal_sums(query, gain, Log2(), ranking.n_queries, ranking.n_ret)
 
 
 NWCS = register(_NWCS)

@@ -152,7 +152,8 @@ def measure_on_relevance(measure: ir_measures.Measure) -> Measure:
     MultiAspectError
         If the values of `On` differ from those of ir-measures.
     """
-    if getattr(measure, "CHECKS_PARAMS", False):
+    is_of_this_package = getattr(measure, "CHECKS_PARAMS", False)  # only these have the attribute
+    if is_of_this_package:
         return cast(Measure, measure)
     if isinstance(measure, type(ir_measures.ERR)):
         raise MultiAspectError(

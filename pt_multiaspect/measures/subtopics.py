@@ -207,21 +207,29 @@ class _Subtopics(BasedMeasure):
 
     def validate_params(self) -> None:
         """Raise an error if the base requires a cutoff and has none."""
-        needs_cutoff = type(self._base.measure) in _NEED_CUTOFF and not self["graded"]
-        if needs_cutoff and self._base.cutoff is None:
+        if self["graded"]:  # the value is a mean of ERR on each aspect, which requires none
+            return
+        requires_cutoff = type(self._base.measure) in _NEED_CUTOFF
+        if requires_cutoff and self._base.cutoff is None:
             raise MultiAspectError(
                 f"{self.NAME}: the base {self._base.text} requires a cutoff, as in {self}@20"
             )
 
     def depends_on(self, view: AspectView) -> bool:
-        """Return whether values depend on the scale of an aspect, if it is inferred."""
-        if self["graded"]:  # gains depend on the maximum label
+        """Return whether values depend on the scale of an aspect, if it is inferred.
+
+        Then grades, such as the highest one, depend on which labels occur in the qrels.
+        """
+        if self["graded"]:  # gains are relative to the highest grade
             return has_weight(self["weights"], view)
-        if not view.scale.greater_is_better:  # its lowest grade is the maximum label
+        if not view.scale.greater_is_better:
+            # Documents belong to a subtopic above the lowest grade, here the largest label.
             return True
-        # The threshold, which `rel` replaces, is the second lowest grade. It is 1 for whole
-        # numbers, but one of the labels that occur for fractions.
-        return view.scale.is_fractional and self._base.rel is None
+        if self._base.rel is not None:  # documents belong to a subtopic from this label on
+            return False
+        # They do from the second lowest grade on: 1 on scales of whole numbers, which begin at 0,
+        # but the second smallest label that occurs if labels are fractions.
+        return view.scale.is_fractional
 
     def _members(self, judgments: Judgments) -> Bools:
         """Return whether judged documents belong to subtopics, shape (n_subtopics, n_pool)."""
@@ -266,24 +274,28 @@ class _Subtopics(BasedMeasure):
         `hits` are the judged documents retrieved, and `members` tells for each subtopic whether
         each judged document belongs to it.
         """
-        base = self._base
-        alpha = self._alpha
-        measure_class = type(base.measure)
-        make_discount, is_divided_by_greedy = _DISCOUNTED[measure_class]
-        discount = make_discount(base.measure)
-        alpha_dcg = intent_aware.alpha_dcg(hits, members, alpha, discount)
+        measure = self._base.measure
+        make_discount, is_divided_by_greedy = _DISCOUNTED[type(measure)]
+        discount = make_discount(measure)
+        alpha_dcg = intent_aware.alpha_dcg(hits, members, self._alpha, discount)
         if is_divided_by_greedy:  # α-nDCG, nERR-IA and nNRBP
-            greedy = self._greedy_ideal(rankings, members, alpha)
-            greedy_alpha_dcg = intent_aware.alpha_dcg(greedy, members, alpha, discount)
-            return ratio(alpha_dcg, greedy_alpha_dcg)
-        # The ideal of the others has documents that belong to all n subtopics at each rank.
+            greedy = self._greedy_ideal(rankings, members, self._alpha)
+            ideal = intent_aware.alpha_dcg(greedy, members, self._alpha, discount)
+            return ratio(alpha_dcg, ideal)
+        # α-DCG, ERR-IA and NRBP: the ideal has documents that belong to all subtopics at all ranks.
         n_subtopics = intent_aware.n_subtopics(hits, members)
-        if measure_class is type(ir_measures.NRBP):
-            # Without a cutoff, its sum is n Σ_k ((1 - α) β)^(k-1) = n / (1 - (1 - α) β).
-            divisor = 1.0 - (1.0 - alpha) * base["beta"]
-            return ratio(alpha_dcg * divisor, n_subtopics)
-        full_gain = intent_aware.full_gain(n_subtopics, alpha, discount, base.cutoff)
+        if type(measure) is type(ir_measures.NRBP):
+            return self._nrbp(alpha_dcg, n_subtopics)
+        full_gain = intent_aware.full_gain(n_subtopics, self._alpha, discount, self._base.cutoff)
         return ratio(alpha_dcg, full_gain)
+
+    def _nrbp(self, alpha_dcg: Floats, n_subtopics: Floats) -> Floats:
+        """Return α-DCG divided by that of documents that belong to all n subtopics at all ranks.
+
+        Without a cutoff, this is n Σ_k ((1 - α) β)^(k-1) = n / (1 - (1 - α) β).
+        """
+        inverse_of_sum = 1.0 - (1.0 - self._alpha) * self._base["beta"]
+        return ratio(alpha_dcg * inverse_of_sum, n_subtopics)
 
     def _greedy_ideal(self, rankings: Rankings, members: Bools, alpha: float) -> Hits:
         """Return the greedy ranking of judged documents, once for all runs and discounts."""
@@ -295,7 +307,7 @@ class _Subtopics(BasedMeasure):
             docno_codes, _ = pd.factorize(judgments.docnos, sort=True)  # sorted as the docnos
             return intent_aware.greedy_ideal(rankings.hits, members, alpha, docno_codes, cutoff)
 
-        # All that the ranking depends on.
+        # The members of subtopics follow from the aspects and `rel`, which can be a key.
         key = ("greedy", self.spec, self._base.rel, alpha, cutoff)
         return judgments.compute_once(key, make_ranking)
 
@@ -316,14 +328,15 @@ class _Subtopics(BasedMeasure):
             The gains, from 0 to the number of aspects.
         """
         warn_if_inferred(self, self.views(judgments))
-        if self["graded"]:
-            gains: list[Floats] = []
-            for term in self.terms(judgments):
-                weight = term.weight[judgments.pool_query]
-                gains.append(weight * linear_stop(term.target))
-            return np.asarray(np.sum(gains, axis=0), dtype=np.float64)
-        n_subtopics = self._members(judgments).sum(axis=0)
-        return np.asarray(n_subtopics, dtype=np.float64)
+        if not self["graded"]:
+            n_subtopics = self._members(judgments).sum(axis=0)
+            return np.asarray(n_subtopics, dtype=np.float64)
+        gains: list[Floats] = []
+        for term in self.terms(judgments):  # one per intent, whose weight is its probability P
+            probability = term.weight[judgments.pool_query]
+            stop = linear_stop(term.target)  # gain / (1 + maximum)
+            gains.append(probability * stop)
+        return np.asarray(np.sum(gains, axis=0), dtype=np.float64)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
         return True

@@ -99,12 +99,12 @@ def graded_gain(base: Base, target: Target) -> Floats:
     It is the gain that the base adds at each rank. Binary bases, for which it would be 0 or 1, get
     the gain of the grade.
     """
-    if base.BINARY:
-        gain = target.gain
-    else:
-        gain = base.gain(target)  # before the base exponentiates it
+    gain = target.gain
+    if not base.BINARY:
+        gain = base.gain(target)
+    # Some bases add 2^gain - 1, of which `gain` is the exponent.
     adds_powers = base.stated.exponentiates_gains and is_sum_over_ranks(base)
-    if adds_powers:  # 2^gain - 1
+    if adds_powers:
         return power_gain(gain, "the gain", "choose another weighting")
     return gain
 
@@ -130,8 +130,9 @@ def power_gain(exponent: Floats, what: str, remedy: str) -> Floats:
 def gain_share(base: Base, target: Target) -> tuple[Floats, Hashable]:
     """Return the normalised gain of each judged document, and a key that identifies the discount.
 
-    Sorting by the sum of the gains maximises bases with equal keys jointly. If the base is not a
-    discounted sum of gains, the key is None, and the gains are a surrogate.
+    Several bases with equal keys are all at their maximum if documents are sorted by the sum of
+    their gains. If the base is not a discounted sum of gains, the key is None, and the gains are a
+    surrogate.
     """
     form = base.additive(target)
     if not isinstance(form, Linear):
@@ -142,23 +143,25 @@ def gain_share(base: Base, target: Target) -> tuple[Floats, Hashable]:
     else:
         depth = form.depth
     key = (base.NAME, form.discount, depth)
-    if base.stated.has_constant_norm:  # it does not change the order of documents
+    if base.stated.has_constant_norm:
+        # To divide by a constant would not change the order of documents.
         return np.asarray(form.gain, dtype=np.float64), key
     return form.normalised_gain, key
 
 
 def _surrogate_share(base: Base, target: Target) -> Floats:
-    """Return the gains of R for a binary base, and those of nDCG for others, divided by the norm.
+    """Return what each document adds to a simpler measure that stands for the base.
 
-    The norm is the number of relevant documents of a query, or the DCG of its ideal ranking.
+    This is recall for a binary base, and nDCG without its discount for others.
     """
     if base.BINARY:
         gain = base.gain(target)  # 1 for relevant documents
         norm = base.n_relevant(target)
     else:
         gain = target.gain
-        norm = target.best_sum(gain, Log2(), base.cutoff)
-    return ratio(gain, norm[target.query])
+        norm = target.best_sum(gain, Log2(), base.cutoff)  # the DCG of the ideal ranking
+    norm_of_query = norm[target.query]
+    return ratio(gain, norm_of_query)
 
 
 def is_sum_over_ranks(base: Base) -> bool:
@@ -307,11 +310,12 @@ class BasedMeasure(TermMeasure):
         base = self.bases.default
         if base is None:  # there is one per aspect
             return {**spelled, "base": self.bases.spelled()}, None
-        bases = self.bases.drop_cutoff()
         others = {name: value for name, value in spelled.items() if name != "base"}
-        if bases == self.SUPPORTED_PARAMS["base"].default:  # is not printed
+        without_cutoff = self.bases.drop_cutoff()
+        default = self.SUPPORTED_PARAMS["base"].default
+        if without_cutoff == default:  # defaults are not printed: nDCG@10 leaves CAM@10
             return others, base.cutoff
-        return {"base": bases.spelled(), **others}, base.cutoff
+        return {"base": without_cutoff.spelled(), **others}, base.cutoff
 
     def _identity(self) -> tuple[object, ...]:
         """Return the key of equality, with the cutoff in the bases.

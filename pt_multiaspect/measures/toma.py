@@ -41,11 +41,10 @@ def _grades(values: Floats, name: str, scale: Scale) -> Ints:
     gaps = np.diff(value_of_grade)
     if (gaps < 2 * _ROUNDING).any():  # a value may be that of two grades
         raise MultiAspectError(f"expected distinct gains for the grades of {name}, got equal ones")
-    # Find the last grade that is at most the value, or a rounding error above it. If grades have
-    # the values 0, .5 and 1: .5 -> 2 grades are at most .5 -> index 1.
-    n_not_above = np.searchsorted(value_of_grade - _ROUNDING, values, side="right")
-    index = np.maximum(n_not_above - 1, 0)
-    distance = np.abs(value_of_grade[index] - values)
+    # The value of each answer must be that of the nearest grade.
+    distance_to_grades = np.abs(values[:, np.newaxis] - value_of_grade)  # answers × grades
+    nearest: Ints = distance_to_grades.argmin(axis=1)
+    distance = distance_to_grades.min(axis=1)
     is_between_grades = distance > _ROUNDING
     if is_between_grades.any():
         expected = choices(map(spell, value_of_grade.tolist()))
@@ -55,7 +54,7 @@ def _grades(values: Floats, name: str, scale: Scale) -> Ints:
             f"expected values of {name} that are those of its grades ({scale}), {expected}, got "
             f"{found}; convert grades with from_criteria"
         )
-    return index.astype(np.intp)
+    return nearest
 
 
 def _powers(target: Target, base: Base) -> Target:
@@ -68,10 +67,10 @@ def _powers(target: Target, base: Base) -> Target:
             f"the gain 2^{largest:g} - 1 is too large for the base {base.text}; use "
             "another weighting than 'exponential', or a base that rescales gains, such as nDCG"
         )
-    # The highest and the lowest possible gain need not occur, so that there is no error if they are
-    # too large. 2^1023 is the largest power that is a float.
-    possible_exponents = np.minimum([target.top, target.bottom], 1023.0)
-    top, bottom = np.exp2(possible_exponents) - 1.0
+    # `top` and `bottom` are the highest and the lowest possible gain, which no document need have.
+    # If they are too large for a float, the largest power that is one stands for them, 2^1023.
+    exponents = np.minimum([target.top, target.bottom], 1023.0)
+    top, bottom = np.exp2(exponents) - 1.0
     with_powers = target.with_gain(gain, float(top))
     return replace(with_powers, bottom=float(bottom))
 
@@ -285,14 +284,15 @@ class _TOMA(JointMeasure, BasedMeasure):
                 "label tuples; declare the gains of the aspects instead"
             )
         self._base = base
-        # Whether `terms` computes the gains 2^g - 1.
         self._needs_powers = False
         if self["weighting"] == "exponential":
-            exponential = base.exponential()
-            if exponential is None:  # the base has no form of its own for these gains
+            # The gains are 2^g - 1. Some bases, as nDCG, have a variant that computes them from g,
+            # so that they cannot overflow. For others, `terms` computes them.
+            variant = base.exponential()
+            if variant is None:
                 self._needs_powers = True
             else:
-                self._base = exponential
+                self._base = variant
         if self["order"] is not None:
             self._check_order(self["order"])
 
@@ -330,6 +330,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         return spec
 
     def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
+        """Return the measure with declared scales, or as it is if its order declares them."""
         if self["order"] is None:
             return super().declare(spec, option)
         return self
@@ -439,7 +440,11 @@ class _TOMA(JointMeasure, BasedMeasure):
         return self._base
 
     def terms(self, judgments: Judgments) -> list[Term]:
-        """Return the base on the gains as the only term."""
+        """Return the base on the gains g as the only term.
+
+        The gains are 2^g - 1 if weights are exponential, `self._needs_powers`, unless the base
+        computes these itself.
+        """
         (term,) = super().terms(judgments)
         if not self._needs_powers:
             return [term]
@@ -453,16 +458,18 @@ class _TOMA(JointMeasure, BasedMeasure):
         Weights of an explicit order take the place of class indices. Negative ones count as 0.
         """
         order, grades = self._order_and_tuples(views)
-        # `top` and `bottom` are the gains of the best tuple and of that of all lowest grades.
-        bottom = max(order.worst_weight, 0.0)
+        lowest_weight = max(order.worst_weight, 0.0)  # of the tuple of all lowest grades
         if self["weighting"] == "normalized":
-            weights = order.closeness(grades)  # weight / weight of the best tuple
+            # The gain is closeness: the weight divided by that of the best tuple, `top_weight`.
+            weights = order.closeness(grades)
             top = 1.0
-            if bottom > 0:  # `top_weight` counts the classes, which closeness does not need
-                bottom = bottom / order.top_weight
+            bottom = 0.0
+            if lowest_weight > 0:  # else, `top_weight` is not needed; it counts all classes
+                bottom = lowest_weight / order.top_weight
         else:
             weights = order.weights(grades)
             top = max(order.top_weight, 0.0)
+            bottom = lowest_weight
         is_judged = np.any([view.known for view in views], axis=0)  # on some aspect
         non_negative = np.maximum(weights, 0.0)
         gain = np.where(is_judged, non_negative, 0.0)

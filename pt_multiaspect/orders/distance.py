@@ -121,7 +121,8 @@ class DistanceOrder(TupleOrder):
         """Set what each grade contributes to the key of a tuple, for a Minkowski distance.
 
         A key is the sum of the gaps to the power of the exponent, without the root: it orders
-        tuples exactly as the distance does. For the Chebyshev distance, it is the maximum gap.
+        tuples exactly as the distance does. For the Chebyshev distance, it is the maximum gap. Keys
+        that differ by at most the tolerance are equal.
         """
         self._has_table = False
         self._exponent = exponent
@@ -129,20 +130,18 @@ class DistanceOrder(TupleOrder):
         self._parts: list[NDArray[Any]]
         if self._is_chebyshev:
             self._parts = _exact_parts(self._gaps, 1)
+            self._tolerance = 0.0
         elif exponent.is_integer():
             self._parts = _exact_parts(self._gaps, int(exponent))
-        else:
+            self._tolerance = 0.0
+        else:  # fractional powers are rounded, and so are the keys, their sums
             self._parts = _rounded_parts(self._gaps, exponent)
-        # Keys that differ by at most the tolerance are equal: 0 for sums of integers, which are
-        # exact, but not for those of fractional powers.
-        self._tolerance = 0.0
-        is_rounded = not self._is_chebyshev and not exponent.is_integer()
-        if is_rounded:
             largest_parts = [part.max() for part in self._parts]
-            self._tolerance = TOLERANCE * float(sum(largest_parts))
-        # The worst tuple has all lowest grades.
-        parts_of_lowest_grades = [part[:1] for part in self._parts]
-        (self._worst_key,) = self._combine_parts(parts_of_lowest_grades)
+            largest_key = float(sum(largest_parts))
+            self._tolerance = TOLERANCE * largest_key
+        # The worst tuple has the lowest grade on each aspect, whose part is the first one.
+        parts_of_worst_tuple = [part[:1] for part in self._parts]
+        (self._worst_key,) = self._combine_parts(parts_of_worst_tuple)
 
     @property
     def _is_chebyshev(self) -> bool:
@@ -237,23 +236,27 @@ class DistanceOrder(TupleOrder):
         There may be too many tuples to list, so the parts of keys are combined aspect by aspect.
         """
         parts = list(self._parts)  # one array per aspect, the part of the lowest grade first
-        dtype = parts[0].dtype
-        worst_key = np.array([self._worst_key], dtype=dtype)
+        worst_key = np.array([self._worst_key], dtype=parts[0].dtype)
         if self._gate_column is not None:
-            # With the lowest grade of the gate, only the worst key is possible. It is added below.
+            # Tuples with the lowest grade of the gate have the worst key. The others are combined.
             parts_above_lowest = parts[self._gate_column][1:]
             if len(parts_above_lowest) == 0:
                 return worst_key
             parts[self._gate_column] = parts_above_lowest
         if self._is_chebyshev:
-            # The maximum part of a tuple is one of the parts.
-            keys = np.concatenate(parts)
+            keys = np.concatenate(parts)  # the maximum part of a tuple is one of the parts
         else:
-            # Equal sums are joined after each aspect, so that the sums do not multiply.
-            keys = np.zeros(1, dtype=dtype)
-            for aspect_parts in parts:
-                keys = self._distinct_sums(keys, np.unique(aspect_parts))
+            keys = self._sums_of_parts(parts)
         return np.append(keys, worst_key)
+
+    def _sums_of_parts(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Return the distinct sums of one part per aspect, in increasing order."""
+        # After each aspect, only distinct sums are kept, as there may be too many with repetitions.
+        sums = np.zeros(1, dtype=parts[0].dtype)
+        for aspect_parts in parts:
+            distinct_parts = np.unique(aspect_parts)
+            sums = self._distinct_sums(sums, distinct_parts)
+        return sums
 
     @property
     def n_classes(self) -> int:
@@ -268,12 +271,12 @@ class DistanceOrder(TupleOrder):
 
     def class_index(self, grades: Grades) -> Ints:
         """Return the class of each tuple, from 0 for the largest distance to the best tuple."""
-        keys = self._keys(grades)
+        keys = self._keys(grades)  # increase with the distance
         if self._tolerance:
             # Rounding may have left a key slightly below the key of its class.
             keys = keys + self._tolerance
-        # The keys of classes increase from the best tuple on. Among them, the key of a tuple in the
-        # best class follows 1, that of one in the farthest class follows all: that is class 0.
+        # The keys of the classes increase, that of the farthest class, 0, is the last one. If they
+        # are 0, 4 and 9, a tuple with the key 4 has 2 of them up to its own, and is in class 1.
         n_class_keys_up_to = np.searchsorted(self._class_keys, keys, side="right")
         index = self.n_classes - n_class_keys_up_to
         return index.astype(np.intp)
@@ -325,10 +328,12 @@ class DistanceOrder(TupleOrder):
         return np.asarray(closeness, dtype=np.float64)
 
     def _relative_distances(self, grades: Grades) -> Floats:
-        """Return distance to the best tuple / maximum distance for each tuple, in [0, 1]."""
-        # Keys are distances to the power of the exponent, or the maximum gap for Chebyshev. That of
-        # the worst tuple is the largest; if it is 0, all distances are.
-        if self._worst_key == 0:
+        """Return distance to the best tuple / maximum distance for each tuple, in [0, 1].
+
+        The key of a tuple is its distance to the power of `self._exponent`, but for the Chebyshev
+        distance the distance itself. `self._worst_key` is that of the maximum distance.
+        """
+        if self._worst_key == 0:  # all distances are 0
             return np.zeros(len(grades))
         keys = self._keys(grades)
         if self._tolerance:
@@ -337,21 +342,25 @@ class DistanceOrder(TupleOrder):
         relative_keys = quotients.astype(np.float64)
         if self._is_chebyshev:
             return relative_keys
-        return relative_keys ** (1.0 / self._exponent)
+        root = 1.0 / self._exponent
+        return relative_keys**root
 
     def _unify_equal_keys(self, keys: NDArray[Any]) -> NDArray[Any]:
         """Return the keys, with those equal within the tolerance replaced by the largest of them.
 
-        So tuples at the distance of the worst tuple have its key.
+        So tuples at the distance of the worst tuple have its key. With the tolerance 0.1, the keys
+        1.05, 3 and 1 become 1.05, 3 and 1.05.
         """
         all_keys = np.append(keys, self._worst_key)
-        distinct_keys = np.unique(all_keys)
-        # A key without another one just above it is the largest of its equals. The last key has
-        # none above it: infinity stands for the next one.
-        distance_to_next = np.diff(distinct_keys, append=np.inf)
-        largest_keys = distinct_keys[distance_to_next > self._tolerance]
-        first_not_below = np.searchsorted(largest_keys, keys)
-        unified: NDArray[Any] = largest_keys[first_not_below]
+        distinct = np.unique(all_keys)  # 1, 1.05, 3
+        distance_to_next = np.diff(
+            distinct, append=np.inf
+        )  # 0.05, 1.95, inf: none follows the last
+        is_largest_of_equals = distance_to_next > self._tolerance
+        largest = distinct[is_largest_of_equals]  # 1.05, 3
+        # Each key becomes the first of these that is not below it.
+        index = np.searchsorted(largest, keys)
+        unified: NDArray[Any] = largest[index]
         return unified
 
     def described(self, grades: Grades) -> dict[str, NDArray[Any]]:
@@ -366,22 +375,27 @@ class DistanceOrder(TupleOrder):
     @property
     def _maximum_distance(self) -> float:
         """The distance between the tuple of all lowest grades and the best tuple."""
-        if self._has_table:
-            return float(self._worst_key)  # keys in the table are distances
-        gaps_of_lowest_grades = [float(aspect_gaps[0]) for aspect_gaps in self._gaps]
-        widest = max(gaps_of_lowest_grades)
+        if self._has_table:  # of the distances of all tuples, which are the keys
+            return float(self._worst_key)
+        # The gaps between the lowest and the highest grade of each aspect.
+        gaps = [float(aspect_gaps[0]) for aspect_gaps in self._gaps]
+        widest = max(gaps)
         if self._is_chebyshev or widest == 0:
             return widest
-        # The root of the sum of powers. Powers of relative gaps are at most 1; those of the gaps
-        # themselves may be too large for a float.
-        powers = [(gap / widest) ** self._exponent for gap in gaps_of_lowest_grades]
+        # (Σ gap^p)^(1/p) = widest · (Σ (gap / widest)^p)^(1/p), whose powers are at most 1: those of
+        # gaps may be too large for a float.
+        powers = [(gap / widest) ** self._exponent for gap in gaps]
         relative_distance = sum(powers) ** (1.0 / self._exponent)
         return float(widest * relative_distance)
 
     def above_worst(self, grades: Grades) -> Bools:
-        """Return a mask of the tuples that are nearer to the best tuple than the lowest class."""
-        keys_of_lowest_class = self._worst_key - self._tolerance
-        is_nearer = self._keys(grades) < keys_of_lowest_class
+        """Return a mask of the tuples that are nearer to the best tuple than the lowest class.
+
+        Keys increase with the distance. Those of the lowest class, the farthest, are
+        `self._worst_key`, from which rounding may have taken up to the tolerance.
+        """
+        smallest_key_of_lowest_class = self._worst_key - self._tolerance
+        is_nearer = self._keys(grades) < smallest_key_of_lowest_class
         return np.asarray(is_nearer, dtype=np.bool_)
 
     def classes(self, labels: object) -> Ints:

@@ -74,7 +74,10 @@ def _read_pairs(
 
 
 def _read_tuple(key: object) -> tuple[float, ...]:
-    """Return a label tuple as numbers; a single label is a tuple of one."""
+    """Return a label tuple as numbers; a single label is a tuple of one.
+
+    Texts are refused, as their characters are no numbers.
+    """
     labels: Sequence[object] = [key]
     if isinstance(key, Sequence):
         labels = key
@@ -417,10 +420,9 @@ class Order(Named, TupleOrder):
         return {"order": self}
 
     def __str__(self) -> str:
-        # In words, for sentences about the order.
-        if self.name:
-            return f"{self.name}, with their weights"
-        return "an explicit order, with their weights"
+        """Return the order in words, for a sentence that goes on with the weights of its tuples."""
+        name = self.name or "an explicit order"
+        return f"{name}, with their weights"
 
     @property
     def top_weight(self) -> float:

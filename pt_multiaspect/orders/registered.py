@@ -57,10 +57,14 @@ class RegisteredDistance(str):
         return named
 
     def __eq__(self, other: object) -> bool:
-        has_same_name = str.__eq__(self, other)
+        if not isinstance(other, str):
+            return NotImplemented
+        if str(self) != str(other):
+            return False
+        # A plain name equals it, too: only another function makes a difference.
         if isinstance(other, RegisteredDistance):
-            return has_same_name and self.function == other.function
-        return has_same_name
+            return self.function == other.function
+        return True
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -187,20 +191,23 @@ def distance_table(
 def _refuse_decrease(
     name: object, table: Floats, gaps_of_tuples: Floats, aspect: int, aspect_name: str
 ) -> None:
-    """Raise an error if the distances in the table decrease when the gap of an aspect increases."""
-    # The changes from each grade of the aspect to the next higher one, which has a smaller gap, so
-    # that the distance must not increase.
-    changes = np.diff(table, axis=aspect)
+    """Raise an error if the distances in the table decrease when the gap of an aspect increases.
+
+    The table has one dimension per aspect, indexed by grades. The gap of a grade is its distance
+    from the highest grade, so it decreases from each grade to the next.
+    """
+    changes = np.diff(table, axis=aspect)  # from each grade to the next, whose gap is smaller
     tolerance = TOLERANCE * table.max()
-    increases = np.argwhere(changes > tolerance)
-    if len(increases) == 0:
+    has_larger_distance = changes > tolerance
+    if not has_larger_distance.any():
         return
-    # The positions, in the rows of gaps, of the first tuple and of that with the next higher grade.
-    worse_tuple = increases[0].tolist()
+    # The first tuple of grades for which the next grade is farther from the best tuple.
+    worse_tuple = np.argwhere(has_larger_distance)[0]
     better_tuple = worse_tuple.copy()
     better_tuple[aspect] += 1
-    worse = np.ravel_multi_index(worse_tuple, table.shape)
-    better = np.ravel_multi_index(better_tuple, table.shape)
+    # The rows of `gaps_of_tuples` are in the order of the elements of the table.
+    worse = np.ravel_multi_index(tuple(worse_tuple), table.shape)
+    better = np.ravel_multi_index(tuple(better_tuple), table.shape)
     distance_of_worse = format(table.flat[worse], "g")
     distance_of_better = format(table.flat[better], "g")
     raise MultiAspectError(

@@ -97,9 +97,10 @@ def weights_of(weights: Mapping[str, float] | None, names: Sequence[str]) -> lis
 
 
 def check_gate(gate: str, names: Sequence[str]) -> int:
-    """Return the position of the aspect `gate` among `names`."""
+    """Return the position of the aspect `gate` among `names`, those of the evaluated aspects."""
     name = aspect_name(gate)
     if len(names) == 1 and name not in names:
+        # The only name may not be meant as an aspect, but as a set of scales that was not declared.
         raise MultiAspectError(
             f"gate: expected one of the evaluated aspects ({names[0]}), got {name}; evaluate it, "
             f"too, or, if {names[0]!r} is a name of scales, declare them: Aspects({{...}}, "

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _MOST_NAMED = 30
 #: Minimum difference between bound and value that is drawn.
 _VISIBLE = 1e-4
+#: The columns that may have the topics. In the opposite order, as qrels name them, `id_column` would
+#: advise in its errors on what to do with qrels.
+_TOPIC_COLUMNS = ("query_id", "qid")
 #: The colour of boxes, a quarter of `BLUE`.
 _PALE = f"{style.BLUE}40"
 
@@ -204,22 +207,24 @@ def _values_by_topic(
     """
     columns = keys + values
     frame = style.with_columns(data, columns, name, source)
-    # `id_column` recognises qrels by the order ("qid", "query_id"): an error would say what to do
-    # with qrels.
-    query_columns = ("query_id", "qid")
-    qids = id_column(frame, query_columns, name)
+    qids = id_column(frame, _TOPIC_COLUMNS, name)
     result = frame[columns].assign(topic=identifiers(qids, name))
     for column in values:
         result[column] = _finite_numbers(result, column, name)
     # Each topic has one row, or one per value of `keys`, such as the strategy.
-    unique_columns = ["topic", *keys]
-    duplicates = result[result.duplicated(unique_columns)]
-    if len(duplicates):
-        first = duplicates.iloc[0]
-        expected = " and ".join(unique_columns)
-        got = " and ".join(f"{column} {first[column]}" for column in unique_columns)
-        raise MultiAspectError(f"{name}: expected one row per {expected}, got more for {got}")
+    _refuse_repeated_rows(result, ["topic", *keys], name)
     return result
+
+
+def _refuse_repeated_rows(frame: pd.DataFrame, columns: list[str], name: str) -> None:
+    """Raise an error if several rows have the same values in the columns."""
+    repeated = frame[frame.duplicated(columns)]
+    if repeated.empty:
+        return
+    first = repeated.iloc[0]
+    expected = " and ".join(columns)
+    got = " and ".join(f"{column} {first[column]}" for column in columns)
+    raise MultiAspectError(f"{name}: expected one row per {expected}, got more for {got}")
 
 
 def _finite_numbers(rows: pd.DataFrame, column: str, name: str) -> Floats:

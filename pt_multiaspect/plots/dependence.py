@@ -131,24 +131,23 @@ class _Option(NamedTuple):
 def _options(result: Multiverse, distinct_variants: pd.Series[str]) -> list[_Option]:
     """Return the options of all choices, and which distinct variants have them.
 
-    A distinct variant also has the options of all variants that equal it. `result.options` has one
-    row per variant and one column per choice.
+    Variants with equal values are drawn as one of them, the distinct variant, which gets the
+    options of all of them. `result.options` has one row per variant and one column per choice.
     """
-    # The distinct variant by which each variant is drawn: itself, or the one that it equals.
     variants = result.options.index
-    drawn_by = pd.Index([result.same_as.get(variant, variant) for variant in variants])
+    # As which distinct variant each variant is drawn: itself, or the one that it equals.
+    drawn_as = np.array([result.same_as.get(variant, variant) for variant in variants])
     rows = []
     for choice, option_of_variant in result.options.items():
         for number, option in enumerate(option_of_variant.unique()):
             is_first = number == 0
             label = str(option)
-            if is_first:
+            if is_first:  # the name of the choice stands before its first option
                 label = f"{choice}: {option}"
-            has_option = option_of_variant == option
-            # Does one of the variants that are drawn as one have the option?
-            is_drawn_with_option = has_option.groupby(drawn_by).any()
-            in_drawn_order = is_drawn_with_option.loc[distinct_variants]
-            rows.append(_Option(label, is_first, in_drawn_order.to_numpy(np.bool_)))
+            has_option = (option_of_variant == option).to_numpy()
+            drawn_with_option = drawn_as[has_option]
+            is_drawn_with_option = distinct_variants.isin(drawn_with_option)
+            rows.append(_Option(label, is_first, is_drawn_with_option.to_numpy(np.bool_)))
     return rows
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import Bools, Floats
+from .._typing import Bools, Floats, Ints
 from .style import SMALL, ink, points_of
 
 if TYPE_CHECKING:
@@ -99,8 +99,9 @@ def add_legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> None:
         handlelength=1.5,
     )
     n_rows = math.ceil(len(handles) / n_columns)
-    height = SMALL * (1.65 * n_rows + 0.5)
-    _move_title_up(ax, height)
+    # A row is 1.65 times as high as its text, and half as much as the text is left free.
+    height_in_texts = 1.65 * n_rows + 0.5
+    _move_title_up(ax, SMALL * height_in_texts)
 
 
 def _move_title_up(ax: Axes, points: float) -> None:
@@ -171,26 +172,33 @@ class _Label:
     def costs_beside(self, others: list[_Label]) -> Floats:
         """Return the cost of each place of this label if other labels stay at their places.
 
-        It is `self.costs`, which the markers determine, and what other labels add: the more of them
-        a place or its line hides or crosses, the more.
+        It is `self.costs`, which the markers determine, and what each other label adds.
         """
         if not others:
             return self.costs
-        other_points = np.array([label.point for label in others])
-        other_ends = np.array([label.end for label in others])
-        other_boxes = np.array([label.box for label in others])
-        # With an axis of length 1, each place is compared with each other label: places × others.
-        boxes = self.boxes[:, None]  # places × 1 × 4
-        ends = self.ends[:, None]  # places × 1 × 2
-        # The text on another text, the line on another text, and the text on another line.
-        is_on_text = _boxes_overlap(boxes, other_boxes)
-        line_is_on_text = _segments_hit_boxes(self.point, ends, other_boxes)
-        is_on_line = _segments_hit_boxes(other_points, other_ends, boxes)
-        is_forbidden = is_on_text | line_is_on_text | is_on_line
-        lines_cross = _segments_cross(self.point, ends, other_points, other_ends)
-        costs = _FORBIDDEN * is_forbidden + _ON_LINE * lines_cross
-        result: Floats = self.costs + costs.sum(axis=1)
+        added = self._costs_of_others(others).sum(axis=1)
+        result: Floats = self.costs + added
         return result
+
+    def _costs_of_others(self, others: list[_Label]) -> Floats:
+        """Return what each other label adds to the cost of each place, places × others.
+
+        It adds much if the text or its line is on the other text, or the text on the other line,
+        and less if the lines cross.
+        """
+        points = np.array([other.point for other in others])  # others × 2
+        ends = np.array([other.end for other in others])
+        boxes = np.array([other.box for other in others])  # others × 4
+        # With an axis for the others, the places of this label are compared with all of them.
+        own_ends = self.ends[:, np.newaxis]  # places × 1 × 2
+        own_boxes = self.boxes[:, np.newaxis]  # places × 1 × 4
+        is_on_text = _boxes_overlap(own_boxes, boxes)
+        line_is_on_text = _segments_hit_boxes(self.point, own_ends, boxes)
+        is_on_line = _segments_hit_boxes(points, ends, own_boxes)
+        is_forbidden = is_on_text | line_is_on_text | is_on_line
+        lines_cross = _segments_cross(self.point, own_ends, points, ends)
+        costs: Floats = _FORBIDDEN * is_forbidden + _ON_LINE * lines_cross
+        return costs
 
 
 def annotate(
@@ -214,7 +222,9 @@ def annotate(
     """
     figure = ax.get_figure()
     assert figure is not None
-    figure.canvas.figure.draw_without_rendering()  # computes the layout of the axes
+    # To compute the layout, the whole figure is drawn: `figure` may be a part of it, a subfigure.
+    whole_figure = figure.canvas.figure
+    whole_figure.draw_without_rendering()
     points_per_pixel = 72.0 / figure.dpi
     markers = ax.transData.transform(points) * points_per_pixel
     frame = np.array(ax.get_window_extent().extents) * points_per_pixel
@@ -295,24 +305,36 @@ def _candidate_places(row: int, markers: Floats, size: Floats, frame: Floats) ->
     """
     marker = markers[row]
     directions, radii = _directions_and_radii()
-    ends = marker + radii[:, None] * directions
+    ends = marker + radii[:, np.newaxis] * directions  # of the lines from the marker
     boxes = _boxes_at_ends(ends, directions, size)
-    lower_left = boxes[:, :2]
-    upper_right = boxes[:, 2:]
-
-    # A place must not hide a marker, nor reach out of the frame.
     marker_boxes = np.hstack([markers - _MARKER, markers + _MARKER])
-    hides_marker = _boxes_overlap(boxes[:, None], marker_boxes).any(axis=1)
-    starts_outside = (lower_left < frame[:2]).any(axis=1)  # left of the frame, or below it
-    ends_outside = (upper_right > frame[2:]).any(axis=1)  # right of the frame, or above it
-    is_forbidden = hides_marker | starts_outside | ends_outside
-
+    other_marker_boxes = np.delete(marker_boxes, row, axis=0)
+    # A place must not hide a marker, nor reach out of the frame.
+    is_forbidden = _hide_any(boxes, marker_boxes) | _reach_out(boxes, frame)
     # Its line should cross few other markers and be short.
-    other_markers = np.delete(marker_boxes, row, axis=0)
-    crosses_marker = _segments_hit_boxes(marker, ends[:, None], other_markers)
-    n_crossed = crosses_marker.sum(axis=1)
+    n_crossed = _count_crossed(marker, ends, other_marker_boxes)
     costs = _FORBIDDEN * is_forbidden + _ON_POINT * n_crossed + _PER_POINT * radii
     return _Label(marker, ends, boxes, costs)
+
+
+def _hide_any(boxes: Floats, marker_boxes: Floats) -> Bools:
+    """Return which boxes hide at least one of the markers, of which these are the boxes."""
+    overlaps = _boxes_overlap(boxes[:, np.newaxis], marker_boxes)  # boxes × markers
+    return np.asarray(overlaps.any(axis=1), dtype=np.bool_)
+
+
+def _reach_out(boxes: Floats, frame: Floats) -> Bools:
+    """Return which boxes are not wholly inside the frame; all are left, bottom, right and top."""
+    starts_outside = (boxes[:, :2] < frame[:2]).any(axis=1)  # left of the frame, or below it
+    ends_outside = (boxes[:, 2:] > frame[2:]).any(axis=1)  # right of the frame, or above it
+    return np.asarray(starts_outside | ends_outside, dtype=np.bool_)
+
+
+def _count_crossed(start: Floats, ends: Floats, boxes: Floats) -> Ints:
+    """Return the number of boxes that the line from the start to each end crosses."""
+    crosses = _segments_hit_boxes(start, ends[:, np.newaxis], boxes)  # ends × boxes
+    n_crossed: Ints = crosses.sum(axis=1)
+    return n_crossed
 
 
 def _directions_and_radii() -> tuple[Floats, Floats]:
@@ -338,27 +360,29 @@ def _boxes_at_ends(ends: Floats, directions: Floats, size: Floats) -> Floats:
     `ends` are those of the lines from the marker, in these directions, and `size` is the width and
     the height of the label.
     """
-    # A box begins at the end of its line (side 1), is centred there (0) or stops there (−1): from
-    # its lower left corner to the end, there are 0, a half or a whole size.
     sides = _sides_of_lines(directions)
-    lower_left = ends + (sides - 1) * size / 2
+    # How much of the box is to the left of the end of the line, or below it: nothing if the box is
+    # to the right or above (side 1), half of it if it is centred (0), or all of it (−1).
+    fraction_before_end = (1 - sides) / 2
+    lower_left = ends - fraction_before_end * size
     upper_right = lower_left + size
     return np.hstack([lower_left, upper_right])
 
 
-def _sides_of_lines(direction: Floats) -> Floats:
+def _sides_of_lines(directions: Floats) -> Floats:
     """Return on which side of the end of its line each box is, places × (across, up).
 
-    −1 is left or below, 0 is centred, and 1 is right or above. `direction` has the vector of each
-    line, of length 1.
+    −1 is left or below, 0 is centred, and 1 is right or above: lines end at the middle of an edge
+    of the box. `directions` has the vector of each line, of length 1.
     """
-    side = np.sign(direction)
-    # Lines of up to 20° from the vertical end at the middle of the lower or upper edge, so that the
-    # box is centred across; others end at that of the left or right edge: it is centred upwards.
-    is_steep = np.abs(direction[:, 0]) <= 0.35  # the sine of the angle
-    side[is_steep, 0] = 0
-    side[~is_steep, 1] = 0
-    return side
+    across, up = directions.T
+    # Lines of up to 20° from the vertical end at the lower or upper edge, others at the left or
+    # right edge.
+    sine_of_20_degrees = 0.35
+    is_steep = np.abs(across) <= sine_of_20_degrees
+    side_across = np.where(is_steep, 0, np.sign(across))
+    side_up = np.where(is_steep, np.sign(up), 0)
+    return np.column_stack([side_across, side_up])
 
 
 def _choose_places(labels: list[_Label]) -> list[_Label]:
@@ -420,20 +444,25 @@ def _segments_hit_boxes(starts: Floats, ends: Floats, boxes: Floats) -> Bools:
     The last axis of `starts` and `ends` has x and y, that of `boxes` has left, bottom, right and
     top; the others are broadcast.
     """
-    # A point moves from start to end: at the time t, from 0 to 1, it is at start + t · step. It is
-    # between left and right from one time to another, and likewise between bottom and top.
-    step = ends - starts
-    step = np.where(step == 0, 1e-9, step)  # no division by zero
-    time_at_lower_left = (boxes[..., :2] - starts) / step
-    time_at_upper_right = (boxes[..., 2:] - starts) / step
-    # It moves from left to right or from right to left, so that either time may be the first.
-    entry = np.minimum(time_at_lower_left, time_at_upper_right)  # … × (x, y)
-    exit_ = np.maximum(time_at_lower_left, time_at_upper_right)
-    # It is in the box from the later entry to the earlier exit.
-    first_time_inside = np.maximum(entry.max(axis=-1), 0)
-    last_time_inside = np.minimum(exit_.min(axis=-1), 1)
-    result: Bools = first_time_inside < last_time_inside
+    # A point moves from start to end in the time from 0 to 1.
+    steps = ends - starts
+    left, bottom, right, top = np.moveaxis(boxes, -1, 0)
+    first_across, last_across = _times_between(starts[..., 0], steps[..., 0], left, right)
+    first_up, last_up = _times_between(starts[..., 1], steps[..., 1], bottom, top)
+    # It is in the box while both coordinates are between the edges.
+    first_inside = np.maximum(first_across, first_up)
+    last_inside = np.minimum(last_across, last_up)
+    result: Bools = np.maximum(first_inside, 0) < np.minimum(last_inside, 1)
     return result
+
+
+def _times_between(start: Floats, step: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return the first and the last time t at which start + t · step is from low to high."""
+    step = np.where(step == 0, 1e-9, step)  # no division by zero
+    time_at_low = (low - start) / step
+    time_at_high = (high - start) / step
+    # If the step is negative, the point is at `high` first.
+    return np.minimum(time_at_low, time_at_high), np.maximum(time_at_low, time_at_high)
 
 
 def _segments_cross(

@@ -148,8 +148,11 @@ def _detail_shades(explained: Explanation, name: str, n_ranks: int) -> Floats:
     if explained.ideal is not None:
         best = explained.ideal.ranks[name].to_numpy(dtype=np.float64)
         all_values = np.concatenate([values, best])
-    lowest = float(np.nanmin(all_values, initial=0.0))
-    highest = float(np.nanmax(all_values, initial=-np.inf))
+    known = all_values[~np.isnan(all_values)]
+    if len(known) == 0:
+        return values[:n_ranks]  # all are NaN
+    lowest = min(0.0, float(known.min()))
+    highest = float(known.max())
     span = highest - lowest
     if span == 0:  # all values are equal, and have the shade 0
         span = 1.0
@@ -241,14 +244,16 @@ def _title_of_explanation(explained: Explanation) -> str:
 
 def _write_ranks(strip: Axes, docnos: list[str]) -> None:
     """Write the ranks below the cells, with the documents if there is space."""
-    ranks = _ranks_to_write(len(docnos))
-    texts = list(map(str, ranks))
+    n_ranks = len(docnos)
     longest = max(map(len, docnos))
-    if len(docnos) <= 15 and longest <= 6:
-        texts = []
-        for rank, docno in enumerate(docnos, start=1):
-            texts.append(f"{rank}\n{docno}")
-    positions = [rank - 1 for rank in ranks]
+    has_space_for_docnos = n_ranks <= 15 and longest <= 6
+    if has_space_for_docnos:
+        ranks = list(range(1, n_ranks + 1))
+        texts = [f"{rank}\n{docno}" for rank, docno in zip(ranks, docnos, strict=True)]
+    else:
+        ranks = _ranks_to_write(n_ranks)  # all, or every n-th
+        texts = list(map(str, ranks))
+    positions = [rank - 1 for rank in ranks]  # the first cell is at 0
     strip.set_xticks(positions, texts, fontsize=style.SMALL)
     strip.set_xlabel("rank")
 

@@ -259,59 +259,61 @@ def with_literal_texts(draw: Callable[P, Axes]) -> Callable[P, Axes]:
     def draw_literally(*args: P.args, **options: P.kwargs) -> Axes:
         """Draw with literal texts."""
         pyplot = import_pyplot()
-        # A figure that exists may have formulas. The function checks `ax` later: it may be no axes.
-        ax = options.get("ax")
-        figure = getattr(ax, "figure", None)
-        formulas: dict[Any, str] = {}
-        if figure is not None:
-            formulas = _parse_only_formulas(figure)
-        # For new texts, while they are drawn.
-        with pyplot.rc_context({"text.parse_math": False}):
+        # The axes that users give, if they do, are in a figure that may have formulas.
+        figure = getattr(options.get("ax"), "figure", None)
+        formulas = _find_formulas(figure)
+        # Matplotlib looks for formulas whenever it lays out a text. It must not do so while the
+        # plot is drawn, in new texts and in others, such as the title, that get names …
+        _parse_only(formulas, figure)
+        with pyplot.rc_context({"text.parse_math": False}):  # the default of new texts
             result = draw(*args, **options)
-        # For all texts, when they are drawn again.
+        # … nor later, when users show or save the figure.
         _keep_literal(result.figure, formulas)
         return result
 
     return draw_literally
 
 
-def _parse_only_formulas(figure: Any) -> dict[Any, str]:
-    """Let the texts of a figure show ``$`` as it is, except those that have a formula now.
-
-    The others are titles and labels that may get names with ``$``.
-
-    Returns
-    -------
-    dict
-        The texts with a formula, and their contents.
-    """
+def _texts_of(figure: Any) -> list[Any]:
+    """Return all texts of a figure; none without a figure."""
     from matplotlib.text import Text
 
+    if figure is None:
+        return []
+    texts: list[Any] = figure.findobj(Text)
+    return texts
+
+
+def _find_formulas(figure: Any) -> dict[Any, str]:
+    """Return the texts of a figure that have a formula, with their contents."""
     formulas = {}
-    for text in figure.findobj(Text):
+    for text in _texts_of(figure):
         content = text.get_text()
-        is_formula = "$" in content
-        if is_formula:
+        if "$" in content:
             formulas[text] = content
-        text.set_parse_math(is_formula)
     return formulas
 
 
+def _parse_only(formulas: dict[Any, str], figure: Any) -> None:
+    """Let the texts of a figure show ``$`` as it is, except those that have a formula now."""
+    for text in _texts_of(figure):
+        has_formula = text in formulas
+        text.set_parse_math(has_formula)
+
+
 def _keep_literal(figure: Any, formulas: dict[Any, str]) -> None:
-    """Let the drawn texts of a figure show ``$`` as it is, when users draw it again.
+    """Let the names in a figure show ``$`` as it is, when users draw it again.
 
-    `formulas` are texts that had formulas before, with their contents then: those that still have
-    them are left. Texts without ``$`` may get formulas from users later.
+    `formulas` are the texts that had formulas before the plot was drawn, with their contents then.
     """
-    from matplotlib.text import Text
-
-    for text in figure.findobj(Text):
+    for text in _texts_of(figure):
         content = text.get_text()
-        is_unchanged_formula = formulas.get(text) == content
-        if is_unchanged_formula:
+        is_earlier_formula = formulas.get(text) == content
+        if is_earlier_formula:
             continue
-        is_name_with_dollar = "$" in content
-        text.set_parse_math(not is_name_with_dollar)
+        has_name_with_dollar = "$" in content
+        # Texts without one are parsed, as users may set them to formulas later.
+        text.set_parse_math(not has_name_with_dollar)
 
 
 def axes_or_new(

@@ -38,8 +38,9 @@ _COLUMN = 3.3
 #: The widths of the names and of a panel in a figure over two columns, in inches.
 _NAMES = 1.2
 _PANEL = 1.4
-#: The number of characters below one or two panels in a column; 26 fit below others.
-_ROOM = {1: 36, 2: 18}
+#: The number of characters that fit below each of one or two panels in a column of a paper, and
+#: below each of the panels of a figure over two columns.
+_ROOM_BELOW_ONE, _ROOM_BELOW_TWO, _ROOM_BELOW_MORE = 36, 18, 26
 
 
 @style.with_literal_texts
@@ -125,33 +126,44 @@ def values(
         baselines = read_baselines(baseline, names)
     signs = directions(perquery, array, labels, by_label, "plots.values")
     means = aggregate(perquery, ci=ci, cluster=cluster).set_index("name")
-    # The best run on the first measure comes first.
-    cost = -signs[0] * means[labels[0]]
-    means = means.loc[cost.sort_values(kind="stable").index]
+    means = _sort_best_first(means, labels[0], signs[0])
+    n_others = len(means) - 1  # the runs besides the baseline
     if ci is None:
         ends = _no_interval_ends(means, labels)
-    elif baselines and len(means) > 1:
+    elif baselines and n_others > 0:
         ends = _ends_of_differences(perquery, means, labels, baselines[0], ci, cluster)
     else:
         ends = _ends_of_means(means, labels, ci)
 
-    width = _COLUMN
-    if len(labels) > 2:
-        width = _NAMES + _PANEL * len(labels)
-    height = 0.75 + _ROW * max(len(means), 4)
-    ax = style.axes_or_new(ax, width, height, grid="x")
-    panels = style.add_axes_beside(ax, len(labels))
+    panels = _add_panels(ax, len(labels), len(means))
     is_baseline = np.asarray(means.index.isin(baselines))
     for panel, label, sign in zip(panels, labels, signs, strict=True):
         _draw_means(panel, means[label].to_numpy(np.float64), ends[label], is_baseline)
         _name_panel(panel, label, sign < 0, len(labels))
     first_panel = panels[0]
     _write_runs(first_panel, list(map(str, means.index)), is_baseline)
-    title = _title_of_values(ci, baselines, len(means) - 1)
+    title = _title_of_values(ci, baselines, n_others)
     first_panel.set_title(title, fontsize=_TEXT, loc="left")
     if baselines:
         _add_legend_below_names(first_panel)
     return first_panel
+
+
+def _sort_best_first(means: pd.DataFrame, label: str, sign: float) -> pd.DataFrame:
+    """Sort runs by their means on a measure; `sign` is −1 if lower is better, else 1."""
+    cost = -sign * means[label]
+    runs_best_first = cost.sort_values(kind="stable").index
+    return means.loc[runs_best_first]
+
+
+def _add_panels(ax: Axes | None, n_panels: int, n_runs: int) -> list[Axes]:
+    """Return panels side by side, in the place of `ax` or in a new figure of a fitting size."""
+    width = _COLUMN
+    if n_panels > 2:
+        width = _NAMES + _PANEL * n_panels
+    height = 0.75 + _ROW * max(n_runs, 4)
+    first_panel = style.axes_or_new(ax, width, height, grid="x")
+    return style.add_axes_beside(first_panel, n_panels)
 
 
 def _no_interval_ends(means: pd.DataFrame, labels: Sequence[str]) -> dict[str, Floats]:
@@ -230,7 +242,13 @@ def _draw_runs(
 
 def _name_panel(panel: Axes, measure: str, lower_is_better: bool, n_panels: int) -> None:
     """Write the measure below its panel, and invert the axis if lower is better."""
-    text = style.wrap(measure, _ROOM.get(n_panels, 26))
+    if n_panels == 1:
+        n_characters = _ROOM_BELOW_ONE
+    elif n_panels == 2:
+        n_characters = _ROOM_BELOW_TWO
+    else:
+        n_characters = _ROOM_BELOW_MORE
+    text = style.wrap(measure, n_characters)
     if lower_is_better:
         text += "\n(lower is better)"
     panel.set_xlabel(text, fontsize=_TEXT)
@@ -244,6 +262,7 @@ def _write_runs(panel: Axes, names: list[str], is_baseline: Bools) -> None:
     n_runs = len(names)
     shortened = style.distinct_texts(names, 20)
     panel.set_yticks(np.arange(n_runs), shortened, fontsize=_TEXT)
+    # The axis goes down: runs are at 0 to n_runs − 1, with 0.6 of a row above and below them.
     panel.set_ylim(n_runs - 0.4, -0.6)
     texts = panel.get_yticklabels()
     for row in np.flatnonzero(is_baseline).tolist():
@@ -423,16 +442,16 @@ def _read_systems(
 ) -> _Systems:
     """Return the means of the systems under two measures of a long frame, and their directions."""
     x_label, y_label = find_labels(perquery, [x, y])
-    # What labels refer to, which tells whether lower is better: `x` or `y`, if it is a measure and
-    # no label; or what `measures` says. For others, the frame has a record.
+    # The measures of labels tell whether lower is better. Those that are not given here are in the
+    # record of the frame, if it has one.
     measure_of_label: dict[str, Any] = {}
-    if not isinstance(x, str):
-        measure_of_label[x_label] = x
-    if not isinstance(y, str):
-        measure_of_label[y_label] = y
+    for label, measure in ((x_label, x), (y_label, y)):
+        is_object = not isinstance(measure, str)
+        if is_object:
+            measure_of_label[label] = measure
     if measures is not None:
-        _, said_by_measures = select_measures(perquery, measures)
-        measure_of_label.update(said_by_measures)
+        _, given_measures = select_measures(perquery, measures)
+        measure_of_label.update(given_measures)
     perquery = rows_of_measures(perquery, [x_label, y_label])
     if x_label == y_label:
         raise MultiAspectError(f"expected two different measures as x and y, got {x_label} twice")
@@ -619,12 +638,13 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
 
 
 def _draw_front_line(ax: Axes, points: Floats) -> None:
-    """Draw a line through the points that no other dominates.
+    """Draw a line through the points that no other dominates on the two axes.
 
-    These may be fewer than those on the front, if that is the front of further metrics, too.
+    Points that are on a front only by their values on further metrics are not on the line.
     """
     undominated = points[is_on_front(points)]
     # `unique` sorts by x, so that the line connects neighbours. It begins at the right.
     left_to_right = np.unique(undominated, axis=0)
-    line_x, line_y = left_to_right[::-1].T
+    right_to_left = left_to_right[::-1]
+    line_x, line_y = right_to_left.T
     ax.plot(line_x, line_y, color=style.BLUE, lw=1, ls=":", zorder=2)

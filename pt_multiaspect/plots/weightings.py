@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .._typing import Bools, Floats
+from .._typing import Bools, Floats, Ints
 from ..analysis._pairs import make_pairs
 from ..analysis._significance import ALPHA, unordered_pairs
 from ..analysis.weightings import CI, Weightings, significant_at
@@ -204,28 +204,37 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     at_least = np.array(list(result.at_least.values()))
     weightings = _weightings_of_three(at_least)  # weightings × aspects
     row = pair.index[0]
-    difference = weightings @ _differences_of_means(result)[row]
+    differences_on_aspects = _differences_of_means(result)[row]
+    difference = weightings @ differences_on_aspects  # the weighted sum, for each weighting
     is_significant = _significance(result, pair, weightings)
     # An equilateral triangle with sides of length 1: aspects × (x, y), the first aspect on top. A
     # weighting is at the weighted mean of its corners.
     corners = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
-    _shade_triangle(ax, weightings @ corners, difference, is_significant)
-    outline_x, outline_y = corners[[0, 1, 2, 0]].T  # back to the first corner
+    points = weightings @ corners
+    _shade_triangle(ax, points, difference, is_significant)
+    first_corner = corners[:1]
+    outline_x, outline_y = np.vstack([corners, first_corner]).T
     ax.plot(outline_x, outline_y, color=style.ink(), lw=0.8)
     weights_of_measure = np.array(list(result.weights.values()))
     x, y = weights_of_measure @ corners
     ax.plot(x, y, "D", color="black", mec="white", ms=6, label="weights of the measure", ls="none")
+    _write_on_triangle(ax, corners, list(result.weights), pair)
+    return ax
 
+
+def _write_on_triangle(
+    ax: Axes, corners: Floats, aspects: Sequence[str], pair: pd.DataFrame
+) -> None:
+    """Write the aspects at the corners, the title above and the legend below the triangle."""
     size = style.text_size(ax)
-    aspects = style.distinct_texts(list(result.weights), 20)
-    _label_corners(ax, corners, aspects, size)
+    shortened = style.distinct_texts(list(aspects), 20)
+    _label_corners(ax, corners, shortened, size)
     a, b = _names_of_pairs(pair, 80)[0]
     axes_width, _ = style.points_of(ax)
     n_characters = int(2 * axes_width / size)  # which are about half as wide as the font size
-    title = f"The better of {a} and {b} by the weights of {join_names(aspects)}"
+    title = f"The better of {a} and {b} by the weights of {join_names(shortened)}"
     ax.set_title(fill(title, n_characters), fontsize=size, pad=2.5 * size)
     _add_legend_below_triangle(ax, a, b, size)
-    return ax
 
 
 def _add_legend_below_triangle(ax: Axes, a: str, b: str, size: float) -> None:
@@ -302,19 +311,28 @@ def _significance(result: Weightings, pair: pd.DataFrame, weightings: Floats) ->
     family = pair
     if result.correction:
         family = result.pairs
-    runs = family[["a", "b"]]
-    names = pd.unique(runs.to_numpy().ravel()).tolist()
-    pairs = make_pairs(names, runs.itertuples(index=False))
-    # A pair of two baselines is in the family in both orders, which have one test.
-    positions_of_tests, test_of_pair = unordered_pairs(pairs)
-    rows = family.index[positions_of_tests]
+    rows, test_of_pair = _tests_of_pairs(family)
     differences = _differences_of_means(result)[rows] @ weightings.T  # tests × weightings
     is_significant: Bools = significant_at(
         weightings, differences, result.covariances[rows], result._freedom, result.correction
     )
-    position = family.index.get_loc(pair.index[0])  # of the pair in its family
-    test = test_of_pair[position]
-    return is_significant[test]
+    row_of_pair = pair.index[0]
+    of_pair: Bools = is_significant[test_of_pair[row_of_pair]]
+    return of_pair
+
+
+def _tests_of_pairs(pairs: pd.DataFrame) -> tuple[pd.Index[int], pd.Series[int]]:
+    """Return the row of ``Weightings.pairs`` of each test, and the number of the test of each row.
+
+    `pairs` are some of these rows. Each pair has a test, but a pair of two baselines, which is
+    there in both orders, has only one.
+    """
+    runs = pairs[["a", "b"]]
+    names = pd.unique(runs.to_numpy().ravel()).tolist()
+    positions = make_pairs(names, runs.itertuples(index=False))
+    first_pair_of_test, test_of_pair = unordered_pairs(positions)
+    rows = pairs.index[first_pair_of_test]
+    return rows, pd.Series(test_of_pair, index=pairs.index)
 
 
 def _label_corners(ax: Axes, corners: Floats, aspects: Sequence[str], size: float) -> None:
@@ -341,32 +359,39 @@ def _draw_bars(pairs: pd.DataFrame, aspects: Sequence[str], ax: Axes | None) -> 
     shown = _pairs_near_half(pairs)
     ax = style.axes_or_new(ax, 7, 1.2 + 0.24 * len(shown), grid="x")
     position = np.arange(len(shown))[::-1]  # the first pair on top
-    percentage = 100 * shown["fraction"].to_numpy(np.float64)
-    ax.barh(position, percentage, height=0.7, color=style.BLUE)
-    ax.barh(position, 100 - percentage, left=percentage, height=0.7, color=style.LIGHT)
-    low = 100 * shown["low"].to_numpy(np.float64)
-    high = 100 * shown["high"].to_numpy(np.float64)
-    has_interval = high > low
-    ax.hlines(position[has_interval], low[has_interval], high[has_interval], color="black", lw=1)
-    ax.axvline(50, color="black", lw=0.8, ls=":")
+    has_intervals = _draw_percentages(ax, shown, position)
 
     size = style.text_size(ax, len(shown))
     axes_width, _ = style.points_of(ax)
-    # Characters are about half as wide as the font size. The names of a pair, with " > " between
-    # them, may be half as wide as the axes, and the title may be wider, as the figure is.
-    n_characters = axes_width / size - 3
-    title_width = int(1.4 * n_characters)
-    labels = [f"{a} > {b}" for a, b in _names_of_pairs(shown, n_characters)]
+    # Characters are about half as wide as the font size. The names of a pair may take half of the
+    # width of the axes, of which " > " takes 3 characters.
+    characters_in_axes = 2 * axes_width / size
+    room_for_names = characters_in_axes / 2 - 3
+    labels = [f"{a} > {b}" for a, b in _names_of_pairs(shown, room_for_names)]
     ax.set_yticks(position, labels, fontsize=size)
     ax.tick_params(axis="x", labelsize=size)
-    explanation = _text_below_bars(bool(has_interval.any()), len(shown), len(pairs))
+    explanation = _text_below_bars(has_intervals, len(shown), len(pairs))
     ax.set_xlabel(explanation, fontsize=size)
     names = join_names(style.distinct_texts(list(aspects), 20))
     title = f"Weightings of {names} under which the first run is better"
+    title_width = int(1.4 * room_for_names)  # the title may be wider
     ax.set_title(fill(title, title_width), fontsize=size)
     ax.set_xlim(0, 100)
     ax.set_ylim(-0.6, len(shown) - 0.4)
     return ax
+
+
+def _draw_percentages(ax: Axes, pairs: pd.DataFrame, position: Ints) -> bool:
+    """Draw a bar for each pair at its position, and return whether some have intervals."""
+    percentage = 100 * pairs["fraction"].to_numpy(np.float64)
+    ax.barh(position, percentage, height=0.7, color=style.BLUE)
+    ax.barh(position, 100 - percentage, left=percentage, height=0.7, color=style.LIGHT)
+    low = 100 * pairs["low"].to_numpy(np.float64)
+    high = 100 * pairs["high"].to_numpy(np.float64)
+    has_interval = high > low
+    ax.hlines(position[has_interval], low[has_interval], high[has_interval], color="black", lw=1)
+    ax.axvline(50, color="black", lw=0.8, ls=":")
+    return bool(has_interval.any())
 
 
 def _text_below_bars(has_intervals: bool, n_shown: int, n_pairs: int) -> str:
