@@ -201,11 +201,9 @@ class AspectMean(TermMean, BasedMeasure):
         return super()._evaluate(rankings, views)
 
     def statements(self) -> Statements:
-        """State that the mean never falls with a term, and how it depends on labels, if simple.
-
-        It is simple if labels change the value only by the terms, the values on the aspects.
-        """
+        """State that the mean never falls with a term, and how it depends on labels, if simple."""
         stated = replace(super().statements(), never_falls_with_terms=True)
+        # It is simple if labels change the mean by nothing but the terms, the values on the aspects.
         drops_aspects = self["empty"] == "drop"  # labels change the weights, too
         is_normalized = self.params.get("normalized")  # and the maximum that the mean is divided by
         if drops_aspects or is_normalized:

@@ -389,11 +389,9 @@ class DistanceOrder(TupleOrder):
         return float(widest * relative_distance)
 
     def above_worst(self, grades: Grades) -> Bools:
-        """Return a mask of the tuples that are nearer to the best tuple than the lowest class.
-
-        Keys increase with the distance. Those of the lowest class, the farthest, are
-        `self._worst_key`, from which rounding may have taken up to the tolerance.
-        """
+        """Return a mask of the tuples that are nearer to the best tuple than the lowest class."""
+        # Keys increase with the distance. The lowest class is the farthest: its key is that of the
+        # worst tuple, from which rounding may have taken up to the tolerance.
         smallest_key_of_lowest_class = self._worst_key - self._tolerance
         is_nearer = self._keys(grades) < smallest_key_of_lowest_class
         return np.asarray(is_nearer, dtype=np.bool_)
