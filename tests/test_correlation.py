@@ -83,30 +83,43 @@ def slow_rbo(left, right, p) -> float:
     return (1 - p) / p * total + agreement * p**n
 
 
-@pytest.mark.parametrize(
+def golden_means_of_clef_2015() -> dict[str, dict[str, float]]:
+    """The mean values of the 110 runs, by name and measure."""
+    runs = golden("clef2015_runs.json")["runs"]
+    assert len(runs) == 110
+    return {name: run["committed"] for name, run in sorted(runs.items())}
+
+
+PUBLISHED = pytest.mark.parametrize(
     ("measure", "tau", "ap"), [("uRBP", 0.8666, 0.7985684973), ("uRBPgr", 0.9077, 0.8634555553)]
 )
+
+
+@PUBLISHED
 def test_published_tau_of_clef_2015(measure, tau, ap):
-    runs = golden("clef2015_runs.json")["runs"]
-    means = {name: run["committed"] for name, run in sorted(runs.items())}
-    assert len(means) == 110
-    reference, other = ([run[m] for run in means.values()] for m in ("RBP", measure))
-    assert round(rank_correlation(reference, other), 4) == tau
-    assert tau_ap(reference, other) == pytest.approx(ap, abs=1e-10)
-    rows = [
-        (name, qid, m, run[m])
-        for name, run in means.items()
-        for qid in "12"
-        for m in ("RBP", measure)
-    ]
-    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]).sample(
-        frac=1, random_state=1
-    )
-    for rank_by in ("mean", "query"):
-        assert round(correlation(perquery, rank_by=rank_by).loc["RBP", measure], 4) == tau
-        assert correlation(perquery, "tau_ap", rank_by).loc["RBP", measure] == pytest.approx(
-            ap, abs=1e-10
-        )
+    """Kendall's τ of the ranking of systems by RBP and by `measure`, as published."""
+    means = golden_means_of_clef_2015().values()
+    rbp = [run["RBP"] for run in means]
+    other = [run[measure] for run in means]
+    assert round(rank_correlation(rbp, other), 4) == tau
+    assert tau_ap(rbp, other) == pytest.approx(ap, abs=1e-10)
+
+
+@PUBLISHED
+@pytest.mark.parametrize("rank_by", ["mean", "query"])
+def test_published_tau_of_clef_2015_from_a_frame(measure, tau, ap, rank_by):
+    """On each of two topics, the runs have their means as values; rows are in any order."""
+    rows = []
+    for name, run in golden_means_of_clef_2015().items():
+        for qid in ("1", "2"):
+            rows.append((name, qid, "RBP", run["RBP"]))
+            rows.append((name, qid, measure, run[measure]))
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    shuffled = perquery.sample(frac=1, random_state=1)
+    kendall = correlation(shuffled, rank_by=rank_by)
+    assert round(kendall.loc["RBP", measure], 4) == tau
+    by_tau_ap = correlation(shuffled, "tau_ap", rank_by)
+    assert by_tau_ap.loc["RBP", measure] == pytest.approx(ap, abs=1e-10)
 
 
 scores = st.integers(2, 9).flatmap(
@@ -140,30 +153,44 @@ def test_equal_the_definitions(pair):
 
 @given(scores)
 def test_ties_of_tau_ap(pair):
+    """The first argument is the reference, by which every system above another should be at least as good."""
     values, _ = pair
-    if len(set(values)) > 1:
-        assert tau_ap(values, values) == pytest.approx(1)  # with ties, too
-        untied = [score - index / 100 for index, score in enumerate(values)]
-        assert tau_ap(values, untied) == pytest.approx(
-            1
-        )  # ties of the reference are right either way
-        assert tau_ap(
-            values, [score + index / 100 for index, score in enumerate(values)]
-        ) == pytest.approx(1)
-        assert tau_ap(untied, values) == pytest.approx(
-            1
-        )  # ties of the other stay in the order given
-        assert tau_ap(values, [-score for score in untied]) < 1
+    if len(set(values)) == 1:
+        return
+    ties_in_order = [value - index / 100 for index, value in enumerate(values)]
+    ties_reversed = [value + index / 100 for index, value in enumerate(values)]
+    # Tied systems of the reference may be in any order.
+    assert tau_ap(reference=values, other=values) == pytest.approx(1)
+    assert tau_ap(reference=values, other=ties_in_order) == pytest.approx(1)
+    assert tau_ap(reference=values, other=ties_reversed) == pytest.approx(1)
+    # Tied systems of the other ranking stay in the order in which they are given.
+    assert tau_ap(reference=ties_in_order, other=values) == pytest.approx(1)
+
+    upside_down = [-value for value in ties_in_order]
+    assert tau_ap(reference=values, other=upside_down) < 1
+
+
+def two_measures(ap, rr) -> pd.DataFrame:
+    """Values of AP and RR of systems, the same on each of two topics."""
+    by_system = np.array([ap, rr]).T
+    by_topic = [by_system, by_system]
+    return array_frame(np.stack(by_topic, axis=1), ("AP", "RR"))
 
 
 def test_tau_ap_has_a_direction():
-    assert tau_ap([4, 3, 2, 1], [1, 4, 3, 2]) == pytest.approx(2 * (1 + 1 + 0) / 3 - 1)
-    assert tau_ap([1, 4, 3, 2], [4, 3, 2, 1]) == pytest.approx(2 * (0 + 1 / 2 + 2 / 3) / 3 - 1)
-    table = correlation(
-        array_frame(np.array([[4, 1], [3, 4], [2, 3], [1, 2]])[:, None].repeat(2, axis=1)), "tau_ap"
-    )
-    assert table.loc["AP", "RR"] == pytest.approx(tau_ap([4, 3, 2, 1], [1, 4, 3, 2]))
-    assert table.loc["RR", "AP"] == pytest.approx(tau_ap([1, 4, 3, 2], [4, 3, 2, 1]))
+    """At each rank from 2 on counts the fraction of systems above that the reference puts above, too."""
+    left = [4, 3, 2, 1]
+    right = [1, 4, 3, 2]
+    # By right, the scores of left are 3, 2, 1, 4.
+    mean_fraction = (1 / 1 + 2 / 2 + 0 / 3) / 3
+    assert tau_ap(left, right) == pytest.approx(2 * mean_fraction - 1)
+    # By left, the scores of right are 1, 4, 3, 2.
+    mean_fraction = (0 / 1 + 1 / 2 + 2 / 3) / 3
+    assert tau_ap(right, left) == pytest.approx(2 * mean_fraction - 1)
+
+    table = correlation(two_measures(left, right), "tau_ap")
+    assert table.loc["AP", "RR"] == pytest.approx(tau_ap(left, right))
+    assert table.loc["RR", "AP"] == pytest.approx(tau_ap(right, left))
 
 
 #: Scores with ties, and their τ_AP,b as the package ircor of Urbano and Marrero prints it.
@@ -196,8 +223,22 @@ def test_tau_ap_b_is_the_mean_of_both_directions_without_ties():
     left, right = [4, 3, 2, 1], [1, 4, 3, 2]
     expected = (tau_ap(left, right) + tau_ap(right, left)) / 2
     assert rank_correlation(left, right, "tau_ap_b") == pytest.approx(expected)
-    assert rank_correlation([10, 9, 8, 7], [9, 10, 8, 7], "tau_ap_b") == pytest.approx(1 / 3)
-    assert rank_correlation([3, 2, 1], [3, 2, 2], "tau_ap_b") == pytest.approx((1 + 1 / 2) / 2)
+
+    # The first two systems are swapped: at ranks 2 to 4, none, all and all above are right.
+    mean_fraction = (0 / 1 + 2 / 2 + 3 / 3) / 3
+    value = rank_correlation([10, 9, 8, 7], [9, 10, 8, 7], "tau_ap_b")
+    assert value == pytest.approx(2 * mean_fraction - 1)
+
+
+def test_ties_of_tau_ap_b():
+    """Two systems are tied at ranks 2 and 3 by one ranking only."""
+    untied, tied = [3, 2, 1], [3, 2, 2]
+    # By the ranking with ties, both have the first system above, which is right.
+    by_tied = 2 * (1 / 1 + 1 / 1) / 2 - 1
+    # By the other, the last system has two above, of which one is tied by the reference.
+    by_untied = 2 * (1 / 1 + 1 / 2) / 2 - 1
+    value = rank_correlation(untied, tied, "tau_ap_b")
+    assert value == pytest.approx((by_tied + by_untied) / 2)
 
 
 @pytest.mark.parametrize(("factor", "shift"), [(1e160, 0), (1, 1e9), (-1, 0.1)])
@@ -211,27 +252,42 @@ def test_pearson_of_any_scale(factor, shift):
 
 
 def test_golden_tau_gap():
+    """Undefined values are NaN."""
     cases = golden("correlations.json")["cases"]
     assert len(cases) > 20
     for case in cases:
-        expected = np.nan if case["tau_gap"] is None else case["tau_gap"]
         value = rank_correlation(case["truth"], case["other"], "tau_gap")
-        assert value == pytest.approx(expected, abs=1e-9, nan_ok=True), case
-        perquery = array_frame(
-            np.array([case["truth"], case["other"]]).T[:, None].repeat(2, axis=1), ("AP", "RR")
-        )
-        if expected == expected:
-            assert correlation(perquery, "tau_gap").loc["AP", "RR"] == pytest.approx(
-                expected, abs=1e-9
-            ), case
+        if case["tau_gap"] is None:
+            assert np.isnan(value), case
+            continue
+        assert value == pytest.approx(case["tau_gap"], abs=1e-9), case
+        table = correlation(two_measures(case["truth"], case["other"]), "tau_gap")
+        assert table.loc["AP", "RR"] == pytest.approx(case["tau_gap"], abs=1e-9), case
 
 
 def test_tau_gap_counts_large_gaps_more():
-    assert rank_correlation([0.9, 0.5, 0.49], [3, 1, 2], "tau_gap") > rank_correlation(
-        [0.9, 0.5, 0.49], [2, 3, 1], "tau_gap"
-    )
-    one, two = [0.5, 0.4, 0.1], [0.2, 0.3, 0.1]
-    assert rank_correlation(one, two, "tau_gap") == pytest.approx(0.0)  # (0 + 1) / 2
+    """To swap the last two systems, which hardly differ, is a smaller error than to swap the first two."""
+    reference = [0.9, 0.5, 0.49]
+    last_two_swapped = [3, 1, 2]
+    first_two_swapped = [2, 3, 1]
+    small_error = rank_correlation(reference, last_two_swapped, "tau_gap")
+    large_error = rank_correlation(reference, first_two_swapped, "tau_gap")
+    assert small_error > large_error
+
+
+def test_tau_gap_by_hand():
+    """At each rank from 2 on counts the fraction of the gaps to the systems above that have the right sign."""
+    reference = [0.5, 0.4, 0.1]
+    other = [0.2, 0.3, 0.1]  # the first two systems are swapped
+    rank_2 = 0 / 0.1  # the gap .5 - .4 is wrong
+    rank_3 = (0.4 + 0.3) / (0.4 + 0.3)  # .5 - .1 and .4 - .1 are right
+    mean_fraction = (rank_2 + rank_3) / 2
+    value = rank_correlation(reference, other, "tau_gap")
+    assert value == pytest.approx(2 * mean_fraction - 1)
+    assert 2 * mean_fraction - 1 == 0
+
+
+def test_tau_gap_is_undefined_without_gaps():
     assert np.isnan(rank_correlation([1, 1, 1], [1, 2, 3], "tau_gap"))
 
 
@@ -254,18 +310,33 @@ def test_best_systems_of_each_row(method):
 
 
 def test_ties_with_the_last_of_the_best_systems_are_kept_and_resamples_have_the_same_systems():
-    values = np.random.default_rng(3).random((6, 8, 2))
-    values[:, :, 0] = np.array([9, 7, 7, 7, 2, 1])[:, None] / 10
-    values[[0, 5], :, 1] += 1
+    """By AP, which has the values .9, .7, .7, .7, .2 and .1, the best two systems are four: runs 0 to 3."""
+    rng = np.random.default_rng(3)
+    n_systems, n_topics = 6, 8
+    values = rng.random((n_systems, n_topics, 2))
+    ap, rr = 0, 1
+    values[:, :, ap] = np.array([0.9, 0.7, 0.7, 0.7, 0.2, 0.1])[:, np.newaxis]
+    values[[0, 5], :, rr] += 1  # by RR, other systems are best
     perquery = array_frame(values)
-    kept = perquery[perquery["name"].isin(["run 0", "run 1", "run 2", "run 3"])]
+    best = perquery[perquery["name"].isin(["run 0", "run 1", "run 2", "run 3"])]
+
     settings = {"ci": 0.9, "n_resamples": 50}
-    result, expected = correlation(perquery, top=2, **settings), correlation(kept, **settings)
-    pd.testing.assert_series_equal(result.loc[0], expected.loc[0])
-    with pytest.raises(MultiAspectError, match="top: expected rank_by='mean'"):
-        correlation(perquery, rank_by="query", top=3)
-    with pytest.raises(MultiAspectError, match="top"):
-        correlation(perquery, top=1)
+    result = correlation(perquery, top=2, **settings)
+    expected = correlation(best, **settings)
+    reference_is_ap = 0  # the first row
+    pd.testing.assert_series_equal(result.loc[reference_is_ap], expected.loc[reference_is_ap])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rank_by": "query", "top": 3}, "top: expected rank_by='mean'"),
+        ({"top": 1}, "top"),
+    ],
+)
+def test_bad_numbers_of_the_best_systems(options, message):
+    with pytest.raises(MultiAspectError, match=message):
+        correlation(random_frame(), **options)
 
 
 def test_measures_that_are_constant_among_the_best_systems_are_named():
@@ -316,44 +387,76 @@ def test_the_order_in_which_a_mean_is_summed_makes_no_tie_break():
 @pytest.mark.parametrize("rank_by", ["mean", "query"])
 @pytest.mark.parametrize("method", METHODS)
 def test_intervals(method, rank_by):
+    """Intervals contain the estimates, stay in [-1, 1], are reproducible, and are wider at a higher level."""
     perquery = random_frame(shape=(10, 20, 3), decimals=2)
     settings = {"method": method, "rank_by": rank_by, "n_resamples": 20}
-    long = correlation(perquery, **settings, ci=0.9)
-    assert list(long.columns) == ["reference", "measure", "correlation", "low", "high"]
-    assert len(long) == 6
+
+    result = correlation(perquery, **settings, ci=0.9)
+    assert list(result.columns) == ["reference", "measure", "correlation", "low", "high"]
+    assert len(result) == 6  # ordered pairs of three measures
     table = correlation(perquery, **settings)
-    for row in long.itertuples():
+    for row in result.itertuples():
         assert row.correlation == table.loc[row.reference, row.measure]
         assert -1 <= row.low <= row.high <= 1
-    pd.testing.assert_frame_equal(long, correlation(perquery, **settings, ci=0.9), check_exact=True)
-    wide = correlation(perquery, **settings, ci=0.99)
-    assert (wide["low"] <= long["low"]).all()
-    assert (wide["high"] >= long["high"]).all()
-    # A plain bootstrap with the same draws.
+
+    again = correlation(perquery, **settings, ci=0.9)
+    pd.testing.assert_frame_equal(result, again, check_exact=True)
+
+    wider = correlation(perquery, **settings, ci=0.99)
+    assert (wider["low"] <= result["low"]).all()
+    assert (wider["high"] >= result["high"]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rank_by", ["mean", "query"])
+@pytest.mark.parametrize("method", METHODS)
+def test_intervals_are_those_of_a_plain_bootstrap(method, rank_by):
+    """Topics are drawn with replacement, by the random numbers of the seed 0."""
+    perquery = random_frame(shape=(10, 20, 3), decimals=2)
+    n_resamples = 20
+    result = correlation(perquery, method, rank_by, ci=0.9, n_resamples=n_resamples)
+
     values, names, qids, measures = arrays(perquery)
-    drawn = np.random.default_rng(0).integers(len(qids), size=(20, len(qids)))
-    sample = []
-    for topics in drawn:
-        again = array_frame(values[:, topics], measures).assign(
-            name=lambda f: f["name"].map(dict(zip(sorted(names), names, strict=True)))
-        )
-        sample.append(correlation(again, method, rank_by).loc["AP", "RR"])
-    expected = np.quantile(sample, [0.05, 0.95])
-    assert long.loc[0, ["low", "high"]].tolist() == pytest.approx(expected.tolist())
+    draws = np.random.default_rng(0).integers(len(qids), size=(n_resamples, len(qids)))
+    correlations = []
+    for drawn_topics in draws:
+        # Names are those of the frame, whose order breaks ties.
+        resample = array_frame(values[:, drawn_topics], measures)
+        new_names = dict(zip(sorted(resample["name"].unique()), names, strict=True))
+        resample["name"] = resample["name"].map(new_names)
+        correlations.append(correlation(resample, method, rank_by).loc["AP", "RR"])
+
+    low, high = np.quantile(correlations, [0.05, 0.95])
+    ap_and_rr = result.loc[0]
+    assert (ap_and_rr["reference"], ap_and_rr["measure"]) == ("AP", "RR")
+    assert ap_and_rr["low"] == pytest.approx(low)
+    assert ap_and_rr["high"] == pytest.approx(high)
 
 
 def test_constant_measures_are_named():
-    values = np.random.default_rng(1).random((5, 4, 3))
-    values[:, :, 1] = 0.5
+    """If all systems have the same value, τ is undefined: a warning names the measure, and rbo as remedy."""
+    values = np.random.default_rng(1).random((5, 4, 3))  # systems, topics, measures AP, RR, P
+    rr = 1
+    values[:, :, rr] = 0.5
+    perquery = array_frame(values)
     with pytest.warns(MultiAspectWarning, match=r"kendall is undefined .*RR.*method='rbo'"):
-        table = correlation(array_frame(values))
+        table = correlation(perquery)
     assert table["RR"].isna().all()
     assert not np.isnan(table.loc["AP", "P"])
-    values[:, 1:, 1] = values[:, 1:, 0]
+    assert not correlation(perquery, "rbo").isna().any(axis=None)
+
+
+def test_constant_measures_of_a_topic_are_named():
+    """RR is constant on the first of four topics and equals AP on the others, whose mean correlation is 1."""
+    values = np.random.default_rng(1).random((5, 4, 3))  # systems, topics, measures AP, RR, P
+    ap, rr = 0, 1
+    values[:, 0, rr] = 0.5
+    values[:, 1:, rr] = values[:, 1:, ap]
+    perquery = array_frame(values)
     with pytest.warns(MultiAspectWarning, match=r"RR.*1 of 4 topics"):
-        table = correlation(array_frame(values), rank_by="query")
+        table = correlation(perquery, rank_by="query")
     assert table.loc["AP", "RR"] == pytest.approx(1)
-    assert not correlation(array_frame(values), "rbo").isna().any(axis=None)
+    assert not correlation(perquery, "rbo").isna().any(axis=None)
 
 
 def test_frames_of_experiments():
@@ -378,59 +481,84 @@ def test_frames_of_experiments():
     )
 
 
+#: AP and RR of run 0 to run 3 on the topics q0 to q2: 24 rows, of which the sixth is RR of run 0 on q2.
 GOOD = array_frame(np.arange(24).reshape(4, 3, 2))
 
 
 @pytest.mark.parametrize(
-    ("bad", "parts"),
+    ("perquery", "parts"),
     [
-        (
+        pytest.param(
             GOOD.drop(columns="qid"),
             ["columns name, qid, measure, value", "got name, measure, value (qid is missing)"],
+            id="no column qid",
         ),
-        ("x", ["a long frame", "got str"]),
-        (GOOD.iloc[:0], ["expected at least one row"]),
-        (GOOD[GOOD["name"] == "run 1"], ["two systems", "run 1"]),
-        (GOOD[GOOD["qid"] == "q1"], ["two topics", "q1"]),
-        (
+        pytest.param("x", ["a long frame", "got str"], id="no frame"),
+        pytest.param(GOOD.iloc[:0], ["expected at least one row"], id="no rows"),
+        pytest.param(GOOD[GOOD["name"] == "run 1"], ["two systems", "run 1"], id="one system"),
+        pytest.param(GOOD[GOOD["qid"] == "q1"], ["two topics", "q1"], id="one topic"),
+        pytest.param(
             GOOD.assign(value=[np.nan, *GOOD["value"][1:]]),
             ["AP", "run 0", "q0", "nan", "1 such value"],
+            id="first value NaN",
         ),
-        (GOOD.assign(value=[*GOOD["value"][1:], np.inf]), ["RR", "run 3", "q2", "inf"]),
-        (GOOD.assign(value="x"), ["expected numbers in the column value"]),
-        (GOOD.assign(value=pd.Timestamp(0)), ["value", "datetime64"]),
-        (
+        pytest.param(
+            GOOD.assign(value=[*GOOD["value"][:-1], np.inf]),
+            ["RR", "run 3", "q2", "inf"],
+            id="last value infinite",
+        ),
+        pytest.param(
+            GOOD.assign(value="x"), ["expected numbers in the column value"], id="values of text"
+        ),
+        pytest.param(
+            GOOD.assign(value=pd.Timestamp(0)), ["value", "datetime64"], id="values of dates"
+        ),
+        pytest.param(
             pd.concat([GOOD, GOOD["value"]], axis="columns"),
             ["distinct column names", "several value"],
+            id="two columns value",
         ),
-        (
+        pytest.param(
             pd.concat([GOOD, GOOD["measure"]], axis="columns"),
             ["distinct column names", "several measure"],
+            id="two columns measure",
         ),
-        (GOOD.assign(name=[[name] for name in GOOD["name"]]), ["invalid label in the column name"]),
-        (
+        pytest.param(
+            GOOD.assign(name=[[name] for name in GOOD["name"]]),
+            ["invalid label in the column name"],
+            id="names in lists",
+        ),
+        pytest.param(
             GOOD.assign(qid=pd.Series([0, "0", *GOOD["qid"][2:]], dtype=object)),
             ["0 and '0'", "astype(str)"],
+            id="topics that look alike",
         ),
-        (GOOD.assign(qid=[None, *GOOD["qid"][1:]]), ["qid", "empty"]),
-        (
+        pytest.param(
+            GOOD.assign(qid=[None, *GOOD["qid"][1:]]), ["qid", "empty"], id="first topic missing"
+        ),
+        pytest.param(
             GOOD[(GOOD["name"] != "run 2") | (GOOD["measure"] != "RR")],
             ["run 2", "no value of RR", "run 0, run 1, run 3 have"],
+            id="run 2 without RR",
         ),
-        (
+        pytest.param(
             GOOD[(GOOD["name"] != "run 2") | (GOOD["qid"] != "q1")],
             ["different sets of topics", "run 2", "AP", "q1", "2 such gaps"],
+            id="run 2 without q1, for both measures",
         ),
-        (
-            pd.concat([GOOD, GOOD.iloc[5:6]]),
+        pytest.param(
+            pd.concat([GOOD, GOOD.iloc[[5]]]),
             ["expected one value of RR", "run 0", "q2", "got 2", "1 such cell"],
+            id="RR of run 0 on q2 twice",
         ),
     ],
 )
-def test_bad_frames(bad, parts):
+def test_bad_frames(perquery, parts):
     with pytest.raises(MultiAspectError) as caught:
-        correlation(bad)
-    assert all(part in str(caught.value) for part in parts), str(caught.value)
+        correlation(perquery)
+    message = str(caught.value)
+    for part in parts:
+        assert part in message
 
 
 @pytest.mark.parametrize(
@@ -474,62 +602,102 @@ def test_intervals_do_not_depend_on_the_order_of_rows():
         )
 
 
+def opposite_values(second_measure: str) -> pd.DataFrame:
+    """Values v of AP and 2 - v of another measure, of five systems on four topics."""
+    ap = np.random.default_rng(6).random((5, 4))
+    return array_frame(np.stack([ap, 2 - ap], axis=2), ("AP", second_measure))
+
+
+LOWER_IS_BETTER = pytest.mark.parametrize("name", ["ESL", "On(base='ESL')", "Frustration"])
+
+
 @pytest.mark.every(3)
-@pytest.mark.parametrize("name", ["ESL", "On(base='ESL')", "Frustration"])
+@LOWER_IS_BETTER
 @pytest.mark.parametrize("rank_by", ["mean", "query"])
 def test_measures_of_which_lower_is_better_are_turned(name, rank_by):
-    """Their correlation with others had the wrong sign."""
-    value = np.random.default_rng(6).random((5, 4, 1))
-    perquery = array_frame(np.concatenate([value, 2 - value], axis=2))
-    first = perquery["measure"].unique()[1]
-    perquery = perquery.assign(measure=perquery["measure"].replace(first, name))
-    assert correlation(perquery, rank_by=rank_by).iloc[0, 1] == 1
-    labelled = perquery.assign(measure=perquery["measure"].replace(name, "effort"))
+    """Both measures rank the systems alike: by AP the highest value is best, by the other the lowest."""
+    table = correlation(opposite_values(name), rank_by=rank_by)
+    assert table.loc["AP", name] == 1
+
+
+@pytest.mark.every(3)
+@LOWER_IS_BETTER
+@pytest.mark.parametrize("rank_by", ["mean", "query"])
+def test_labels_of_measures_of_which_lower_is_better(name, rank_by):
+    """Of the label "effort", higher is better, unless the call or the frame says which measure it is."""
+    perquery = opposite_values("effort")
+
     with pytest.warns(MultiAspectWarning, match=r"effort names no known.*measures=\{alias"):
-        assert correlation(labelled, rank_by=rank_by).iloc[0, 1] == -1  # a column of the user's own
-    assert (
-        correlation(labelled, rank_by=rank_by, measures={"AP": "AP", "effort": name}).iloc[0, 1]
-        == 1
-    )
-    labelled.attrs["measures"] = {"effort": name}
-    assert correlation(labelled, rank_by=rank_by).iloc[0, 1] == 1
-    turned = perquery.assign(
-        value=perquery["value"].where(perquery["measure"] != name, -perquery["value"])
-    )
+        unknown = correlation(perquery, rank_by=rank_by)
+    assert unknown.loc["AP", "effort"] == -1
+
+    measures = {"AP": "AP", "effort": name}
+    declared = correlation(perquery, rank_by=rank_by, measures=measures)
+    assert declared.loc["AP", "effort"] == 1
+
+    perquery.attrs["measures"] = {"effort": name}
+    recorded = correlation(perquery, rank_by=rank_by)
+    assert recorded.loc["AP", "effort"] == 1
+
+
+@pytest.mark.every(3)
+@LOWER_IS_BETTER
+@pytest.mark.parametrize("rank_by", ["mean", "query"])
+def test_negative_values_of_measures_of_which_lower_is_better_are_refused(name, rank_by):
+    """The user has turned them already."""
+    perquery = opposite_values(name)
+    is_other = perquery["measure"] == name
+    negated = perquery.assign(value=perquery["value"].mask(is_other, -perquery["value"]))
     with pytest.raises(MultiAspectError, match="non-negative"):
-        correlation(turned, rank_by=rank_by)
+        correlation(negated, rank_by=rank_by)
+
+
+SYSTEM_VALUES = pd.Series({"a": 0.1, "b": 0.3, "c": 0.2, "d": 0.4})
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_series_of_systems_in_another_order(method):
-    """Scores match by position: a sorted series had another correlation, without a sign."""
-    values = pd.Series({"a": 0.1, "b": 0.3, "c": 0.2, "d": 0.4})
-    expected = rank_correlation(values.to_numpy(), values.to_numpy(), method)
-    assert rank_correlation(values, values.copy(), method) == expected
-    for series in (
-        values.sort_values(),
-        values.sort_values().astype("Float64"),
-        values.sort_index(ascending=False),
-    ):
-        with pytest.raises(
-            MultiAspectError, match=r"in different orders.* other\.reindex\(reference\.index\)"
-        ):
-            rank_correlation(values, series, method)
-        assert rank_correlation(values, series.reindex(values.index), method) == expected
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(SYSTEM_VALUES.sort_values(), id="by value"),
+        pytest.param(SYSTEM_VALUES.sort_values().astype("Float64"), id="by value, nullable"),
+        pytest.param(SYSTEM_VALUES.sort_index(ascending=False), id="by name"),
+    ],
+)
+def test_series_of_systems_in_another_order(other, method):
+    """Scores match by position, so that a series in another order is an error, which names the remedy."""
+    expected = rank_correlation(SYSTEM_VALUES.to_numpy(), SYSTEM_VALUES.to_numpy(), method)
+    assert rank_correlation(SYSTEM_VALUES, SYSTEM_VALUES.copy(), method) == expected
+
+    message = r"in different orders.* other\.reindex\(reference\.index\)"
+    with pytest.raises(MultiAspectError, match=message):
+        rank_correlation(SYSTEM_VALUES, other, method)
+    reordered = other.reindex(SYSTEM_VALUES.index)
+    assert rank_correlation(SYSTEM_VALUES, reordered, method) == expected
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_series_of_other_systems_or_of_shuffled_numbers(method):
     with pytest.raises(MultiAspectError, match=r"only one of them has d, e; pass to_numpy"):
-        rank_correlation(values, values.rename({"d": "e"}), method)
+        rank_correlation(SYSTEM_VALUES, SYSTEM_VALUES.rename({"d": "e"}), method)
+
+    numbered = SYSTEM_VALUES.reset_index(drop=True)
     with pytest.raises(MultiAspectError, match="in different orders"):
-        rank_correlation(
-            values.reset_index(drop=True), values.reset_index(drop=True).sort_values(), method
-        )
-    # Nothing tells that these are not the same systems in the same order.
-    for series in (values.reset_index(drop=True), values.tolist(), values.set_axis([4, 5, 6, 7])):
-        assert (
-            rank_correlation(values, series, method)
-            == rank_correlation(series, values, method)
-            == expected
-        )
-    assert (
-        rank_correlation(values.set_axis([1, 2, 3, 4]), values.set_axis([2, 3, 4, 5]), method)
-        == expected
-    )
+        rank_correlation(numbered, numbered.sort_values(), method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_series_whose_labels_do_not_name_systems_match_by_position(method):
+    """An index of numbers may be that of rows: nothing tells that the systems or their orders differ."""
+    expected = rank_correlation(SYSTEM_VALUES.to_numpy(), SYSTEM_VALUES.to_numpy(), method)
+    for unnamed in (
+        SYSTEM_VALUES.reset_index(drop=True),
+        SYSTEM_VALUES.tolist(),
+        SYSTEM_VALUES.set_axis([4, 5, 6, 7]),
+    ):
+        assert rank_correlation(SYSTEM_VALUES, unnamed, method) == expected
+        assert rank_correlation(unnamed, SYSTEM_VALUES, method) == expected
+
+    rows_1_to_4 = SYSTEM_VALUES.set_axis([1, 2, 3, 4])
+    rows_2_to_5 = SYSTEM_VALUES.set_axis([2, 3, 4, 5])
+    assert rank_correlation(rows_1_to_4, rows_2_to_5, method) == expected

@@ -247,40 +247,55 @@ def test_a_dict_of_results(as_given: Any) -> None:
         assert result[name] == pytest.approx(expected, abs=1e-9, rel=1e-9)
 
 
+def tables_of(result: Any) -> list[pd.DataFrame]:
+    """The tables that an experiment returns: two for perquery='both', otherwise one."""
+    if isinstance(result, pd.DataFrame):
+        return [result]
+    return list(result)
+
+
+def readable_systems() -> dict[str, pt.Transformer]:
+    """The systems of `SYSTEM_NAMES`, each followed by a transformer that leaves the scores as they are.
+
+    Only pipelines are saved and used again, not the frames that the systems are.
+    """
+    return {
+        name: system >> Readable(0.0) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)
+    }
+
+
 @pytest.mark.slow
 @AS_GIVEN
 @pytest.mark.parametrize("perquery", [False, True, "both"])
 def test_saved_tables_and_runs(tmp_path: Path, perquery: Any, as_given: Any) -> None:
+    """An experiment that uses saved runs again has the same tables, and the saved averages are right."""
     metrics = list(map(as_given, MEASURES))
-    systems = {
-        name: system >> Readable(0.0) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)
-    }
     options = {"save_dir": str(tmp_path), "perquery": perquery}
-    first = pt.Experiment(systems, TOPICS, QRELS, metrics, **options)
+
+    first = pt.Experiment(readable_systems(), TOPICS, QRELS, metrics, **options)
     assert_aggregates(pd.read_csv(tmp_path / "aggregated.csv"))
-    again = pt.Experiment(systems, TOPICS, QRELS, metrics, save_mode="reuse", **options)
-    for left, right in zip(
-        *((first, again) if perquery == "both" else ([first], [again])), strict=True
-    ):
-        pd.testing.assert_frame_equal(left, right)
+
+    again = pt.Experiment(readable_systems(), TOPICS, QRELS, metrics, save_mode="reuse", **options)
+    for table, expected in zip(tables_of(again), tables_of(first), strict=True):
+        pd.testing.assert_frame_equal(table, expected)
     assert_aggregates(pd.read_csv(tmp_path / "aggregated.csv"))
 
 
 def test_saved_runs_and_values_come_back(tmp_path: Path) -> None:
-    systems = {
-        name: system >> Readable(0.0) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)
-    }
+    """What `pt.Experiment(save_dir=...)` writes is read by `read_values`, and by `evaluate` as runs."""
     values = pt.Experiment(
-        systems, TOPICS, QRELS, ["map", *MEASURES], perquery=True, save_dir=str(tmp_path)
+        readable_systems(), TOPICS, QRELS, ["map", *MEASURES], perquery=True, save_dir=str(tmp_path)
     )
-    again = ma.read_values(tmp_path / "perquery.csv")
-    pd.testing.assert_frame_equal(
-        again, values[again.columns].reset_index(drop=True), check_dtype=False
-    )
-    result = ma.evaluate(tmp_path, QRELS, ["map"], progress=False)
-    assert sorted(result["name"].unique()) == sorted(SYSTEM_NAMES)
-    expected = values[values["measure"] == "map"].set_index(["name", "qid"])["value"]
-    assert result.set_index(["name", "qid"])["value"].to_dict() == pytest.approx(expected.to_dict())
+
+    read = ma.read_values(tmp_path / "perquery.csv")
+    expected = values[read.columns].reset_index(drop=True)
+    pd.testing.assert_frame_equal(read, expected, check_dtype=False)
+
+    evaluated = ma.evaluate(tmp_path, QRELS, ["map"], progress=False)
+    assert sorted(evaluated["name"].unique()) == sorted(SYSTEM_NAMES)
+    evaluated_map = evaluated.set_index(["name", "qid"])["value"].to_dict()
+    expected_map = values[values["measure"] == "map"].set_index(["name", "qid"])["value"].to_dict()
+    assert evaluated_map == pytest.approx(expected_map)
 
 
 HIGHER = [measure for measure in MEASURES if measure not in (ESL, FRUSTRATION)]
@@ -314,15 +329,18 @@ def test_baselines(correction: str | None, as_given: Any) -> None:
 @AS_GIVEN
 @pytest.mark.parametrize("highlight", ["bold", "color", "colour"])
 def test_highlights(highlight: str, as_given: Any) -> None:
+    """`pt.Experiment(highlight=...)` marks the system with the highest average of each measure."""
     measures = [KINDS["mean"], PtHalfLife(half=2) @ 10]
     styled = experiment_of_style(list(map(as_given, measures)), highlight=highlight)
-    marks = styled._compute().ctx
+    styles = styled._compute().ctx  # by row and column
     for measure in map(str, measures):
-        best = max(SYSTEM_NAMES, key=lambda name, measure=measure: AGGREGATES[name][measure])
-        position = styled.data.columns.get_loc(measure)
-        assert [row for row, column in marks if column == position and marks[row, column]] == [
-            SYSTEM_NAMES.index(best)
+        averages = [AGGREGATES[name][measure] for name in SYSTEM_NAMES]
+        best_row = averages.index(max(averages))
+        measure_column = styled.data.columns.get_loc(measure)
+        marked_rows = [
+            row for (row, column), style in styles.items() if column == measure_column and style
         ]
+        assert marked_rows == [best_row]
 
 
 def experiment_of_style(metrics: list[Any], **options: Any) -> Any:
@@ -477,8 +495,16 @@ OURS = "TOMA(base='nDCG@10',aspects={'relevance': 2, 'readability': 3})"
 
 
 def grid() -> tuple[pt.Transformer, Readable, dict[Any, Any]]:
+    """A pipeline, its transformer whose weight is varied, and the grid of weights."""
     readable = Readable()
     return FIRST >> readable, readable, {readable: {"weight": WEIGHTS}}
+
+
+def weight_of(setting: Any) -> float:
+    """The weight in a setting of `grid`: a list of one (transformer, parameter, value)."""
+    ((_transformer, parameter, value),) = setting
+    assert parameter == "weight"
+    return value
 
 
 def expected_scan(metrics: list[Any], topics: pd.DataFrame = TOPICS) -> pd.DataFrame:
@@ -511,9 +537,15 @@ def test_grid_scan(batch_size: int | None) -> None:
     expected = expected_scan(metrics)
     for metric in map(str, metrics):
         assert table[metric].tolist() == pytest.approx(expected[metric].tolist(), abs=1e-12), metric
-    (setting, values), *_ = pt.GridScan(pipeline, params, TOPICS, QRELS, OURS, dataframe=False)
-    assert setting[0][1:] == ("weight", 0.0)
-    assert values[OURS] == pytest.approx(expected.loc[0.0, OURS], abs=1e-12)
+
+
+def test_grid_scan_without_a_frame() -> None:
+    """With dataframe=False it returns a pair of the setting and the values for each weight."""
+    pipeline, _, params = grid()
+    pairs = pt.GridScan(pipeline, params, TOPICS, QRELS, OURS, dataframe=False)
+    setting, values = pairs[0]
+    assert weight_of(setting) == WEIGHTS[0]
+    assert values[OURS] == pytest.approx(expected_scan([OURS]).loc[WEIGHTS[0], OURS], abs=1e-12)
 
 
 @pytest.mark.every(10)
@@ -562,31 +594,39 @@ def test_grid_search_settles_elsewhere_when_readability_counts() -> None:
 @pytest.mark.parametrize("n_folds", [2, 3])
 @pytest.mark.parametrize("metric", ["nDCG@10", OURS])
 def test_k_fold_grid_search(metric: str, n_folds: int) -> None:
-    """With three folds PyTerrier hands over every judgment twice: equal ones are merged."""
+    """Each fold has the weight that is best on the other folds.
+
+    With three folds PyTerrier hands over every judgment twice: equal ones are merged.
+    """
     pipeline, readable, params = grid()
-    folds = [TOPICS[i::n_folds] for i in range(n_folds)]
+    folds = [TOPICS[first::n_folds] for first in range(n_folds)]
     results, settings = pt.KFoldGridSearch(pipeline, params, folds, QRELS, metric=metric)
     assert set(results["qid"]) == set(QIDS)
-    assert readable.weight == 0.0
+    assert readable.weight == 0.0  # as before the search
     assert len(settings) == n_folds
     for fold, setting in enumerate(settings):
-        training = pd.concat([topics for other, topics in enumerate(folds) if other != fold])
-        assert setting[0][1:] == ("weight", expected_scan([metric], training)[metric].idxmax())
+        training_topics = pd.concat(folds[:fold] + folds[fold + 1 :])
+        values = expected_scan([metric], training_topics)[metric]
+        best_weight = values.idxmax()
+        assert weight_of(setting) == best_weight
     assert 0 < pt.Evaluate(results, QRELS, [TOMA_10])[str(TOMA_10)] <= 1
 
 
 @pytest.mark.slow
 def test_k_fold_grid_search_with_the_judgments_of_each_fold() -> None:
+    """Qrels may be one frame, or a frame for each fold."""
     pipeline, _, params = grid()
     folds = [TOPICS[:3], TOPICS[3:]]
-    judgments = [QRELS[QRELS["qid"].isin(topics["qid"])] for topics in folds]
-    _, whole = pt.KFoldGridSearch(pipeline, params, folds, QRELS, metric=OURS)
-    _, parts = pt.KFoldGridSearch(pipeline, params, folds, judgments, metric=OURS)
-    assert [s[0][1:] for s in whole] == [s[0][1:] for s in parts]
+    qrels_of_folds = [QRELS[QRELS["qid"].isin(topics["qid"])] for topics in folds]
+    _, expected_settings = pt.KFoldGridSearch(pipeline, params, folds, QRELS, metric=OURS)
+    _, settings = pt.KFoldGridSearch(pipeline, params, folds, qrels_of_folds, metric=OURS)
+    expected_weights = [weight_of(setting) for setting in expected_settings]
+    assert [weight_of(setting) for setting in settings] == expected_weights
 
 
 # --- directions -------------------------------------------------------------------------------
 
+#: The beginnings of the warnings of baseline= and of highlight=.
 PER_QUERY = (
     "ESL(rel=1), Frustration(rel=1): lower is better, but baseline= counts a higher value as an "
     "improvement: read the column '+' as queries that got worse, and '-' as queries that improved"
@@ -600,12 +640,13 @@ HIGHEST = (
 @pytest.mark.every(8)
 @AS_GIVEN
 @pytest.mark.parametrize(
-    ("options", "expected"),
+    ("options", "expected_messages"),
     [
         ({"baseline": 0}, [PER_QUERY]),
         ({"highlight": "bold"}, [HIGHEST]),
         ({"highlight": "color", "round": 2}, [HIGHEST]),
         ({"baseline": 0, "highlight": "bold"}, [PER_QUERY, HIGHEST]),
+        # No direction is used.
         ({}, []),
         ({"perquery": True, "highlight": "bold"}, []),
         ({"dataframe": False, "highlight": "bold"}, []),
@@ -615,18 +656,18 @@ HIGHEST = (
     ids=str,
 )
 def test_experiments_warn_where_they_use_a_direction(
-    options: Any, expected: list[str], as_given: Any
+    options: Any, expected_messages: list[str], as_given: Any
 ) -> None:
-    for _ in range(2):  # in every call
+    """The warnings on lower-is-better measures are given in every call, at the user's line."""
+    for _ in range(2):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             experiment_of_style(list(map(as_given, [ESL, AP, FRUSTRATION, TOMA_10])), **options)
-        assert [message.partition(";")[0] for message in ours(caught)] == expected
-        assert {
-            warning.filename
-            for warning in caught
-            if issubclass(warning.category, ma.MultiAspectWarning)
-        } <= {__file__}
+        beginnings = [message.partition(";")[0] for message in ours(caught)]
+        assert beginnings == expected_messages
+        for warning in caught:
+            if issubclass(warning.category, ma.MultiAspectWarning):
+                assert warning.filename == __file__
 
 
 @pytest.mark.slow
@@ -670,33 +711,53 @@ def plain_averages(metrics: list[Any], **options: Any) -> pd.DataFrame:
         pyterrier.install()
 
 
-def test_averages_of_other_measures_stay() -> None:
-    """An installed plugin changes nobody's numbers: PyTerrier averages what ir-measures adds up."""
-    own = ir_measures.define_byquery(
+def longest_run() -> Measure:
+    """A user's measure: the number of documents of a query, and the highest of these numbers as aggregate."""
+    measure = ir_measures.define_byquery(
         lambda qrels, run: float(len(run)), name="Longest", support_cutoff=False
     )
-    own.aggregator = _Highest
-    metrics = [
-        ir_measures.NumRet(rel=1),
-        ir_measures.NumRet,
-        ir_measures.NumRel,
-        ir_measures.NumQ,
-        own,
-        "num_ret",
+    measure.aggregator = _Highest
+    return measure
+
+
+#: Measures of others, of which PyTerrier alone shows the average.
+OTHER_MEASURES = [
+    ir_measures.NumRet(rel=1),
+    ir_measures.NumRet,
+    ir_measures.NumRel,
+    ir_measures.NumQ,
+    "num_ret",
+]
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_size": 2}], ids=["all at once", "batches"])
+def test_averages_of_other_measures_stay(options: dict[str, Any]) -> None:
+    """An installed plugin changes nobody's numbers: PyTerrier averages what ir-measures adds up."""
+    metrics = [*OTHER_MEASURES, longest_run()]
+    expected = plain_averages(metrics, **options)
+    table = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [*metrics, TOMA_10], **options)
+    pd.testing.assert_frame_equal(table[expected.columns], expected, check_exact=True)
+
+
+def test_averages_of_other_measures_stay_in_dicts() -> None:
+    metrics = [*OTHER_MEASURES, longest_run()]
+    expected = plain_averages(metrics, dataframe=False)["run"]
+    averages = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [*metrics, TOMA_10], dataframe=False)[
+        "run"
     ]
-    for options in ({}, {"dataframe": False}, {"perquery": "both"}, {"batch_size": 2}):
-        plain = plain_averages(metrics, **options)
-        beside = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [*metrics, TOMA_10], **options)
-        for table, wanted in zip(
-            *((beside, plain) if options.get("perquery") else ([beside], [plain])), strict=True
-        ):
-            if isinstance(wanted, dict):
-                assert {name: table["run"][name] for name in wanted["run"]} == wanted["run"]
-            elif "qid" in wanted:
-                rows = table[table["measure"] != str(TOMA_10)].reset_index(drop=True)
-                assert values_of(rows) == values_of(wanted)
-            else:
-                pd.testing.assert_frame_equal(table[wanted.columns], wanted, check_exact=True)
+    assert {name: averages[name] for name in expected} == expected
+
+
+def test_averages_of_other_measures_stay_beside_values_per_query() -> None:
+    metrics = [*OTHER_MEASURES, longest_run()]
+    expected = plain_averages(metrics, perquery="both")
+    tables = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [*metrics, TOMA_10], perquery="both")
+
+    averages = tables.averages[expected.averages.columns]
+    pd.testing.assert_frame_equal(averages, expected.averages, check_exact=True)
+    perquery = tables.perquery
+    of_others = perquery[perquery["measure"] != str(TOMA_10)].reset_index(drop=True)
+    assert values_of(of_others) == values_of(expected.perquery)
 
 
 @AS_GIVEN
@@ -736,10 +797,9 @@ class _Highest(MeanAgg):
 def test_a_measure_of_two_names_has_one_column(names: list[Any]) -> None:
     table = pt.Experiment({"run": SCORES}, TOPICS, QRELS, names)
     (column,) = table.columns.drop("name")
-    measure = parse(names[0])
-    assert table[column].item() == pytest.approx(
-        ir_measures.calc_aggregate(measure, IR_QRELS, IR_RUN)[measure[0]]
-    )
+    (measure,) = parse(names[0])
+    expected = ir_measures.calc_aggregate([measure], IR_QRELS, IR_RUN)[measure]
+    assert table[column].item() == pytest.approx(expected)
 
 
 # --- other processes --------------------------------------------------------------------------
@@ -752,19 +812,32 @@ windows = pytest.mark.skipif(
 @pytest.mark.slow
 @windows
 @AS_GIVEN
-def test_grids_in_other_processes(as_given: Any) -> None:
+def test_grid_scans_in_other_processes(as_given: Any) -> None:
     pipeline, _, params = grid()
-    names = [str(as_given(measure)) for measure in MEASURES]
-    expected = pt.GridScan(pipeline, params, TOPICS, QRELS, list(map(as_given, MEASURES)))
-    table = pt.GridScan(pipeline, params, TOPICS, QRELS, list(map(as_given, MEASURES)), jobs=2)
+    metrics = list(map(as_given, MEASURES))
+    names = [str(metric) for metric in metrics]
+    expected = pt.GridScan(pipeline, params, TOPICS, QRELS, metrics)
+    table = pt.GridScan(pipeline, params, TOPICS, QRELS, metrics, jobs=2)
     pd.testing.assert_frame_equal(table[names], expected[names])
     assert_scan(table, MEASURES)
-    # The workers run already when this set is named.
-    late = Aspects(
+
+
+def declare_late_aspects() -> Aspects:
+    """A set of aspects whose name the processes that run already cannot know, unless they are told."""
+    return Aspects(
         {"relevance": 2, "readability": ma.Aspect(3, threshold=1)}, name="test-pyterrier-late"
     )
-    for measure in (CAM(aspects=late) @ 5, PtHalfLife @ 10):
-        best, ((_, _, weight),) = pt.GridSearch(
+
+
+@pytest.mark.slow
+@windows
+@AS_GIVEN
+def test_grid_searches_in_other_processes(as_given: Any) -> None:
+    """The best weight and its value are those of this process."""
+    pipeline, _, params = grid()
+    pt.GridScan(pipeline, params, TOPICS, QRELS, ["map"], jobs=2)  # starts the processes
+    for measure in (CAM(aspects=declare_late_aspects()) @ 5, PtHalfLife @ 10):
+        best_value, setting = pt.GridSearch(
             pipeline,
             params,
             TOPICS,
@@ -773,15 +846,25 @@ def test_grids_in_other_processes(as_given: Any) -> None:
             jobs=2,
             return_type="best_setting",
         )
-        values = expected_scan([measure])[str(measure)]
-        assert best == pytest.approx(values.max(), abs=1e-12)
-        assert weight == values.idxmax()
-    folds = [TOPICS[:3], TOPICS[3:]]
-    _, settings = pt.KFoldGridSearch(
-        pipeline, params, folds, QRELS, metric=as_given(CAM(aspects=late) @ 5), jobs=2
+        expected = expected_scan([measure])[str(measure)]
+        assert best_value == pytest.approx(expected.max(), abs=1e-12)
+        assert weight_of(setting) == expected.idxmax()
+
+
+@pytest.mark.slow
+@windows
+@AS_GIVEN
+def test_k_fold_grid_searches_in_other_processes(as_given: Any) -> None:
+    """Of two folds, the weight of each is the best on the topics of the other."""
+    pipeline, _, params = grid()
+    pt.GridScan(pipeline, params, TOPICS, QRELS, ["map"], jobs=2)  # starts the processes
+    measure = CAM(aspects=declare_late_aspects()) @ 5
+    first, second = TOPICS[:3], TOPICS[3:]
+    _, (setting_of_first, setting_of_second) = pt.KFoldGridSearch(
+        pipeline, params, [first, second], QRELS, metric=as_given(measure), jobs=2
     )
-    for ((_, _, weight),), training in zip(settings, reversed(folds), strict=True):
-        assert weight == expected_scan([CAM(aspects=late) @ 5], training).idxmax().item()
+    assert weight_of(setting_of_first) == expected_scan([measure], second)[str(measure)].idxmax()
+    assert weight_of(setting_of_second) == expected_scan([measure], first)[str(measure)].idxmax()
 
 
 @pytest.mark.slow
@@ -821,31 +904,52 @@ def test_functions_of_pyterrier_are_pickled_by_reference() -> None:
 
 # --- importing PyTerrier ----------------------------------------------------------------------
 
-STRINGS_ONLY = """
-    import json, sys, warnings
-    import pandas as pd
-    import pyterrier as pt
-    imported = ["pt_multiaspect" in sys.modules]
-    qrels = pd.DataFrame([("q1", "d1", 1), ("q2", "d2", 1)], columns=["qid", "docno", "label"])
-    run = pd.DataFrame([("q1", "d1", 1.0), ("q2", "d1", 2.0), ("q2", "d2", 1.0)], columns=["qid", "docno", "score"])
-    topics = pd.DataFrame({"qid": ["q1", "q2"], "query": "x"})
-    pt.Experiment([run, run], topics, qrels, ["map", "P_1,2", "ndcg_cut.10", "mrt"], baseline=0)
-    imported.append("pt_multiaspect" in sys.modules)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        table = pt.Experiment([run, run], topics, qrels, ["map", "ESL", "Frustration"], baseline=0)
-    imported.append("pt_multiaspect" in sys.modules)
-    said = [str(w.message) for w in caught if w.category.__name__ == "MultiAspectWarning"]
-    print(json.dumps([imported, table.loc[0, ["map", "ESL"]].tolist(), said]))
+#: Of two topics and one run, for the code of another process.
+SMALL_EXPERIMENT = """
+        import pandas as pd
+        import pyterrier as pt
+        qrels = pd.DataFrame([("q1", "d1", 1), ("q2", "d2", 1)], columns=["qid", "docno", "label"])
+        run = pd.DataFrame(
+            [("q1", "d1", 1.0), ("q2", "d1", 2.0), ("q2", "d2", 1.0)], columns=["qid", "docno", "score"]
+        )
+        topics = pd.DataFrame({"qid": ["q1", "q2"], "query": "x"})
 """
 
 
 @pytest.mark.slow
+def test_names_of_ir_measures_do_not_import_the_package() -> None:
+    """An experiment with names of trec_eval only does not pay for the import of the package."""
+    is_imported = run_python(
+        f"""
+        import json, sys
+        {SMALL_EXPERIMENT}
+        pt.Experiment([run, run], topics, qrels, ["map", "P_1,2", "ndcg_cut.10", "mrt"], baseline=0)
+        print(json.dumps("pt_multiaspect" in sys.modules))
+        """
+    )
+    assert not is_imported
+
+
+@pytest.mark.slow
 def test_strings_alone_bring_the_package() -> None:
-    imported, values, said = run_python(STRINGS_ONLY)
-    assert imported == [False, False, True]
-    assert values == pytest.approx([0.75, 0.5], abs=1e-9)
-    (message,) = said
+    """Names of its measures, which are lower-is-better here, work without an import of the package, and warn."""
+    is_imported, mean_ap, mean_esl, messages = run_python(
+        f"""
+        import json, sys, warnings
+        {SMALL_EXPERIMENT}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            table = pt.Experiment([run, run], topics, qrels, ["map", "ESL", "Frustration"], baseline=0)
+        messages = [str(w.message) for w in caught if w.category.__name__ == "MultiAspectWarning"]
+        first = table.loc[0]
+        print(json.dumps(["pt_multiaspect" in sys.modules, first["map"], first["ESL"], messages]))
+        """
+    )
+    assert is_imported
+    # The relevant document is at rank 1 for q1 and at rank 2 for q2.
+    assert mean_ap == pytest.approx((1 + 1 / 2) / 2, abs=1e-9)
+    assert mean_esl == pytest.approx((0 + 1) / 2, abs=1e-9)  # documents before it
+    (message,) = messages
     assert message.startswith("ESL, Frustration: lower is better")
 
 
@@ -902,12 +1006,13 @@ BROKEN = """
 
 @pytest.mark.slow
 def test_a_broken_package_does_not_break_pyterrier() -> None:
-    value, refused, said, known = run_python(BROKEN)
-    assert value == 1.0
-    assert "nDCG@10" in refused
-    assert "cannot import the package" in said
-    assert "RuntimeError: half installed" in said
-    assert not known
+    """If the package cannot be imported, measures of others work, its own are unknown, and a warning says why."""
+    value_of_map, refusal, warning, has_cam = run_python(BROKEN)
+    assert value_of_map == 1.0
+    assert "nDCG@10" in refusal  # a name that this package reads for PyTerrier
+    assert "cannot import the package" in warning
+    assert "RuntimeError: half installed" in warning
+    assert not has_cam
 
 
 def test_an_error_in_the_patches_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -920,28 +1025,21 @@ def test_an_error_in_the_patches_is_a_warning(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:\\w+ is evaluated without")
 def test_names_of_trec_eval_are_read_alike_with_and_without_the_package() -> None:
+    """Names of trec_eval are read by ir-measures alone, to the same measures as if the package read them."""
     import pytrec_eval
 
     families = sorted(pytrec_eval.supported_measures | set(pytrec_eval.supported_nicknames))
-    names = [
-        *families,
-        *(f"{name}_{cut}" for name in families for cut in ("5", "0", "5,10", "0.5", "5@3", "5x")),
+    names = list(families)
+    for family in families:
+        for cutoffs in ("5", "0", "5,10", "0.5", "5@3", "5x"):  # of which some are none
+            names.append(f"{family}_{cutoffs}")
+    left_to_ir_measures = [
+        name for name in names if pt_multiaspect_pyterrier._TREC_NAME.fullmatch(name)
     ]
-    code = """
-    import json, sys
-    import pyterrier
-    import ir_measures
-    def read(name):
-        try:
-            return list(map(str, ir_measures.parse_trec_measure(name)))
-        except ValueError as error:
-            return [str(error)]
-    print(json.dumps([[read(name) for name in json.load(sys.stdin)], "pt_multiaspect" in sys.modules]))
-    """
-    needed = [name for name in names if pt_multiaspect_pyterrier._TREC_NAME.fullmatch(name)]
-    assert {"map", "ndcg_cut_5", "P_5,10"} <= set(needed)
+    assert {"map", "ndcg_cut_5", "P_5,10"} <= set(left_to_ir_measures)
 
-    def read(name: str) -> list[str] | None:
+    def read_with_package(name: str) -> list[str] | None:
+        """The measures of a name, or None if it is refused."""
         try:
             with silence_warnings():  # of members of sets that ir-measures does not support
                 return list(map(str, parse(name)))
@@ -949,11 +1047,30 @@ def test_names_of_trec_eval_are_read_alike_with_and_without_the_package() -> Non
             return None
 
     # ir-measures has no G: this package reads it.
-    known = [name for name in needed if name != "G" and read(name) is not None]
-    assert read("G") == ["G"]
-    result, imported = run_python(code, stdin=json.dumps(known))
-    assert result == [read(name) for name in known]
-    assert not imported
+    assert read_with_package("G") == ["G"]
+    expected = {}
+    for name in left_to_ir_measures:
+        measures = read_with_package(name)
+        if name != "G" and measures is not None:
+            expected[name] = measures
+
+    read_by_pyterrier, is_imported = run_python(
+        """
+        import json, sys
+        import pyterrier
+        import ir_measures
+        def read(name):
+            try:
+                return list(map(str, ir_measures.parse_trec_measure(name)))
+            except ValueError as error:
+                return [str(error)]
+        measures = [read(name) for name in json.load(sys.stdin)]
+        print(json.dumps([measures, "pt_multiaspect" in sys.modules]))
+        """,
+        stdin=json.dumps(list(expected)),
+    )
+    assert dict(zip(expected, read_by_pyterrier, strict=True)) == expected
+    assert not is_imported
 
 
 def test_strings_reach_pyterrier() -> None:
