@@ -257,7 +257,7 @@ def test_what_describe_proposes_is_what_it_writes(cli, odd_qrels):
     assert "wrote the scales to proposed.json without it's; check them" in err
     assert "99, may be a code" in out
     assert "no label of credibility is 0" in " ".join(out.split())
-    # Of the code, the missing label 0, and two thresholds.
+    # The code 99, the threshold of a scale up to 99, no label 0, and a constant label.
     assert out.count("declare the scales as below") == 4
     start = out.index("--aspects '")
     option = out[start : out.index("\n\n", start)]

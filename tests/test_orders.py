@@ -84,7 +84,7 @@ TRACKS = {
 
 
 def expand(codes) -> dict[tuple[int, ...], int]:
-    """The code of each single tuple of labels."""
+    """Return the code of each single tuple of labels: relevance, correctness, and credibility if any."""
     return {
         labels: code
         for code, columns in codes.items()
@@ -130,15 +130,25 @@ def test_the_weight_of_the_lowest_grades(weights, expected):
 
 
 def test_violations_are_on_purpose(track):
+    """More useful documents have lower codes if they are incorrect, as they do more harm."""
     _, order, codes = track
     assert order.allow_violations
     with pytest.raises(MultiAspectError, match="negative weights"):
         Order(codes, order.aspects)
-    harmless = {labels: max(code, 0) for labels, code in codes.items()}
+    # Without negative codes, an incorrect useful document still has no more than a useless one.
+    not_negative = {labels: max(code, 0) for labels, code in codes.items()}
     with pytest.raises(MultiAspectError, match="violate the partial order"):
-        Order(harmless, order.aspects)
-    # Without what is incorrect nothing is violated.
-    Order({labels: code for labels, code in codes.items() if labels[1] != INCORRECT}, order.aspects)
+        Order(not_negative, order.aspects)
+
+
+def test_orders_without_incorrect_documents_violate_nothing(track):
+    _, order, codes = track
+    codes_of_others = {}
+    for labels, code in codes.items():
+        _, correctness_label, *_ = labels
+        if correctness_label != INCORRECT:
+            codes_of_others[labels] = code
+    Order(codes_of_others, order.aspects)
 
 
 def test_round_trips(track):
@@ -158,19 +168,30 @@ def test_round_trips(track):
 
 @pytest.mark.every(3)
 def test_compatibility_is_that_of_the_codes(track):
+    """Of one document per tuple of labels: by the order, as by its codes as labels."""
     _, order, codes = track
     qrels = as_qrels(order, codes)
-    coded = {"q": dict(zip(qrels["docno"], codes.values(), strict=True))}
+    code_by_docno = dict(zip(qrels["docno"], codes.values(), strict=True))
     rng = np.random.default_rng(4)
     for size in (1, len(codes) // 2, len(codes)):
         run = ranking(rng.permutation(qrels["docno"])[:size])
         for measure in (HelpfulCompat, HarmfulCompat, HelpfulMinusHarmful):
-            assert measure(order=order).calc_aggregate(qrels, run) == measure.calc_aggregate(
-                coded, run
-            )
-    best = sorted(coded["q"], key=lambda doc: -coded["q"][doc])
-    assert HelpfulCompat(order=order).calc_aggregate(qrels, ranking(best)) == pytest.approx(1)
-    assert HarmfulCompat(order=order).calc_aggregate(qrels, ranking(best[::-1])) == pytest.approx(1)
+            by_order = measure(order=order).calc_aggregate(qrels, run)
+            by_codes = measure.calc_aggregate({"q": code_by_docno}, run)
+            assert by_order == by_codes
+
+
+@pytest.mark.every(3)
+def test_rankings_by_code_are_ideal(track):
+    """The highest codes first are the most helpful, the lowest codes first the most harmful."""
+    _, order, codes = track
+    qrels = as_qrels(order, codes)
+    code_by_docno = dict(zip(qrels["docno"], codes.values(), strict=True))
+    by_code = sorted(code_by_docno, key=code_by_docno.get)
+    helpful = HelpfulCompat(order=order).calc_aggregate(qrels, ranking(reversed(by_code)))
+    assert helpful == pytest.approx(1)
+    harmful = HarmfulCompat(order=order).calc_aggregate(qrels, ranking(by_code))
+    assert harmful == pytest.approx(1)
 
 
 def test_toma_takes_helpful_codes_as_classes(track):
@@ -186,25 +207,30 @@ def test_toma_takes_helpful_codes_as_classes(track):
 
 
 def test_what_is_not_judged_weighs_nothing(track):
+    """Nor does a document that is judged as useless and no further."""
     _, order, _ = track
     best = tuple(scale.grades[-1] for scale in order.scales)
-    unjudged = (np.nan,) * len(best)
-    qrels = as_qrels(order, [best, unjudged, (0, *unjudged[1:])])
+    n_further_aspects = len(best) - 1
+    unjudged = (np.nan, *[np.nan] * n_further_aspects)
+    useless = (0, *[np.nan] * n_further_aspects)
+    qrels = as_qrels(order, [best, unjudged, useless])  # d00, d01, d02
     run = ranking(["d01", "d02", "not in the qrels", "d00"])
     assert HarmfulCompat(order=order).calc_aggregate(qrels, run) == 0
-    alone = qrels[:1]
+    only_best = qrels[qrels["docno"] == "d00"]
     for measure in (HelpfulCompat(order=order), TOMA(order=order), TOMA(base=AP, order=order)):
-        assert measure.calc_aggregate(qrels, run) == measure.calc_aggregate(alone, run)
+        assert measure.calc_aggregate(qrels, run) == measure.calc_aggregate(only_best, run)
 
 
-def test_useful_documents_not_judged_further_are_not_harmful(track):
+@pytest.mark.parametrize("not_judged", [np.nan, -1, -2])
+def test_useful_documents_not_judged_further_are_not_harmful(track, not_judged):
+    """They have the code 1 of documents that say nothing of the answer, as the tracks have it."""
     _, order, codes = track
-    missing = (np.nan,) * (len(order.names) - 1)
-    for skipped in (missing, (-1,) * len(missing), (-2,) * len(missing)):
-        qrels = as_qrels(order, [(1, *skipped)])
-        labels = aggregate_labels(qrels, TOMA(order=order), missing="lowest").values["label"]
-        assert labels.tolist() == [codes[(1, *(-1,) * len(missing))]] == [1]
-        assert HarmfulCompat(order=order).calc_aggregate(qrels, ranking(["d00"])) == 0
+    n_further_aspects = len(order.names) - 1
+    assert codes[(1, *[-1] * n_further_aspects)] == 1
+    qrels = as_qrels(order, [(1, *[not_judged] * n_further_aspects)])
+    labels = aggregate_labels(qrels, TOMA(order=order), missing="lowest").values["label"]
+    assert labels.tolist() == [1]
+    assert HarmfulCompat(order=order).calc_aggregate(qrels, ranking(["d00"])) == 0
 
 
 def test_judgments_that_failed_count_as_not_useful():
@@ -249,17 +275,28 @@ UNEVEN = {"relevance": 2, "understandability": 10, "trust": 10}
 
 
 def test_a_longer_scale_is_no_weight() -> None:
-    """One step of relevance 0-2 is as much as five of 0-10: an off-topic document is not nearly the best."""
-    tuples = [(0, 10, 10), (2, 8, 8), (2, 0, 10)]
-    gain_order, equal = DistanceOrder(UNEVEN, axes="gains"), DistanceOrder(UNEVEN)
-    assert gain_order.classes(tuples[:2]).tolist() == [119, 116]  # the old default
-    assert (gain_order.n_classes, gain_order.axes, equal.axes) == (124, "gains", "equal")
-    off_topic, good, unreadable = equal.classes(tuples).tolist()
+    """With equal axes, one step of relevance 0-2 is as much as five of 0-10."""
+    order = DistanceOrder(UNEVEN)
+    assert order.axes == "equal"
+    off_topic, good, unreadable = order.classes([(0, 10, 10), (2, 8, 8), (2, 0, 10)]).tolist()
+    # The gaps to the best are (1, 0, 0), (0, 0.2, 0.2) and (0, 1, 0) times the length of an axis.
     assert off_topic == unreadable < good
-    as_weights = DistanceOrder(
-        UNEVEN, axes="gains", weights={"relevance": 5, "understandability": 1, "trust": 1}
-    )
-    assert equal.to_list() == as_weights.to_list()
+    weights = {"relevance": 5, "understandability": 1, "trust": 1}
+    as_weights = DistanceOrder(UNEVEN, axes="gains", weights=weights)
+    assert order.to_list() == as_weights.to_list()
+
+
+def test_a_longer_scale_is_a_weight_with_axes_of_gains() -> None:
+    """An off-topic document is nearer to the best than a good one, by two steps of each other aspect."""
+    order = DistanceOrder(UNEVEN, axes="gains")
+    assert order.axes == "gains"
+    squared_distances = {
+        a**2 + b**2 + c**2 for a, b, c in itertools.product(range(3), range(11), range(11))
+    }
+    assert order.n_classes == len(squared_distances) == 124
+    # Class 123 is the best. The squared distances up to 8 are 0, 1, 2, 3, 4, 5, 6 and 8.
+    off_topic, good = (0, 10, 10), (2, 8, 8)  # at squared distances 2² = 4 and 2² + 2² = 8
+    assert order.classes([off_topic, good]).tolist() == [123 - 4, 123 - 7]
 
 
 def test_a_measure_of_uneven_scales_prefers_the_relevant_document() -> None:
@@ -274,16 +311,20 @@ def test_a_measure_of_uneven_scales_prefers_the_relevant_document() -> None:
 
 
 def test_equal_axes_of_aspects_without_a_span() -> None:
+    """An aspect of one grade, or of equal gains, has an axis of length 0: relevance alone decides."""
     flat = {"relevance": 3, "one": Aspect([1]), "flat": Aspect(2, gains=[1, 1, 1])}
     order = DistanceOrder(flat, "manhattan")
-    assert order.classes([(0, 1, 0), (1, 1, 2), (3, 1, 0), (3, 1, 2)]).tolist() == [0, 1, 3, 3]
-    gated = DistanceOrder(flat, "manhattan", gate="flat")
-    assert gated.classes([(3, 1, 0), (3, 1, 1), (2, 1, 1)]).tolist() == [
-        0,
-        3,
-        2,
-    ]  # the lowest grade, whatever its value
+    class_by_tuple = {(0, 1, 0): 0, (1, 1, 2): 1, (3, 1, 0): 3, (3, 1, 2): 3}
+    assert order.classes(list(class_by_tuple)).tolist() == list(class_by_tuple.values())
     assert DistanceOrder({"one": Aspect([1])}).n_classes == 1
+
+
+def test_a_gate_whose_gains_are_equal() -> None:
+    """It closes at its lowest grade, whatever the gain: the tuple is in the lowest class."""
+    flat = {"relevance": 3, "one": Aspect([1]), "flat": Aspect(2, gains=[1, 1, 1])}
+    order = DistanceOrder(flat, "manhattan", gate="flat")
+    class_by_tuple = {(3, 1, 0): 0, (3, 1, 1): 3, (2, 1, 1): 2}
+    assert order.classes(list(class_by_tuple)).tolist() == list(class_by_tuple.values())
 
 
 def test_equal_axes_are_exact() -> None:
@@ -303,24 +344,31 @@ def test_equal_axes_are_exact() -> None:
     )
 
 
-def test_the_classes_of_tops_2_3_4_5() -> None:
+def test_there_is_one_class_per_distance() -> None:
+    """The number of different sums of squared gaps, for grades 0 to 2, 3, 4 and 5."""
     scales = {"a": 2, "b": 3, "c": 4, "d": 5}
-    assert DistanceOrder(scales, axes="gains").n_classes == 52
-    assert DistanceOrder(scales).n_classes == 236
+    by_gains, by_equal_axes = set(), set()
+    for a, b, c, d in itertools.product(range(3), range(4), range(5), range(6)):
+        by_gains.add(a**2 + b**2 + c**2 + d**2)
+        by_equal_axes.add(
+            Fraction(a, 2) ** 2 + Fraction(b, 3) ** 2 + Fraction(c, 4) ** 2 + Fraction(d, 5) ** 2
+        )
+    assert DistanceOrder(scales, axes="gains").n_classes == len(by_gains) == 52
+    assert DistanceOrder(scales).n_classes == len(by_equal_axes) == 236
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("distance", ["manhattan", "euclidean"])
 def test_too_many_classes_of_equal_axes_name_both_ways_out(distance: str) -> None:
+    """Scales of prime lengths have a class for nearly each of some 4 · 10^9 tuples."""
     scales = {f"a{top}": top for top in (7, 11, 13, 17, 19, 23, 29, 31)}
+    order = DistanceOrder(scales, distance)
     with pytest.raises(ma.MultiAspectError, match=r"normalized.*axes='gains'"):
-        _ = DistanceOrder(scales, distance).n_classes
+        _ = order.n_classes
     assert DistanceOrder(scales, distance, axes="gains").n_classes <= 10**4
-    grades = np.array([[0] * 8, list(range(1, 9))])
-    assert DistanceOrder(scales, distance).above_worst(grades).tolist() == [
-        False,
-        True,
-    ]  # needs no classes
+    # Whether a tuple is above the worst one needs no classes.
+    worst, better = [0, 0, 0, 0, 0, 0, 0, 0], [1, 2, 3, 4, 5, 6, 7, 8]
+    assert order.above_worst(np.array([worst, better])).tolist() == [False, True]
 
 
 # -- from a track's codes to labels
@@ -328,47 +376,59 @@ def test_too_many_classes_of_equal_axes_name_both_ways_out(distance: str) -> Non
 
 
 def track_qrels(column: str, codes: list[float], **more: object) -> pd.DataFrame:
-    """One row per code and topic, with an index and an order of its own."""
+    """Return one row per code and topic, 7 and 3, in reversed order, with an index of its own."""
     rows = [(qid, f"d{n}", 1, code) for qid in ("7", "3") for n, code in enumerate(codes)]
     frame = pd.DataFrame(rows, columns=["qid", "docno", "label", column]).assign(**more)
     frame.index = range(100, 100 + len(frame))
     return frame.iloc[::-1]
 
 
+def values_of_topic(values: pd.Series, qrels: pd.DataFrame, qid: str) -> list[float]:
+    """Return the values of a topic in the order of the codes that `track_qrels` was given."""
+    reversed_values = values[qrels["qid"] == qid].tolist()
+    return reversed_values[::-1]
+
+
 @pytest.mark.parametrize(
-    ("track", "column", "codes", "answers", "first", "second"),
+    ("track", "column", "codes", "answers", "expected_of_7", "expected_of_3"),
     [
+        # -1: not judged, 0: unclear, 1: yes or helpful, 2: no or unhelpful
         (2020, "answer", [-1, 0, 1, 2], {"7": "yes", "3": "no"}, [-1, 1, 2, 0], [-1, 1, 0, 2]),
+        # -2 and -1: not judged, 0: dissuades, 1: neutral, 2: supports
         (2021, "supportiveness", [-2, -1, 0, 1, 2], {"7": "helpful", "3": "Unhelpful "},
          [-1, -1, 0, 1, 2], [-1, -1, 2, 1, 0]),
+        # -1: not judged, 0: no, 1: yes, 2: unclear
         (2022, "answer", [-1, 0, 1, 2, np.nan], {"7": "yes", "3": "NO"}, [-1, 0, 2, 1, -1], [-1, 2, 0, 1, -1]),
     ],
 )  # fmt: skip
-def test_correctness_by_the_answers_of_topics(track, column, codes, answers, first, second) -> None:
+def test_correctness_by_the_answers_of_topics(
+    track, column, codes, answers, expected_of_7, expected_of_3
+) -> None:
+    """A document is correct (2), neither (1) or incorrect (0) by the answer of its topic; −1 unjudged."""
     qrels = track_qrels(column, codes)
     labels = correctness(qrels, answers, track)
     assert labels.index.equals(qrels.index)
     assert labels.name == "correctness"
-    by_topic = labels[::-1].groupby(qrels["qid"][::-1], sort=False).apply(list)
-    assert by_topic["7"] == first
-    assert by_topic["3"] == second
+    assert values_of_topic(labels, qrels, "7") == expected_of_7
+    assert values_of_topic(labels, qrels, "3") == expected_of_3
     assert correctness(qrels, pd.Series(answers), track).equals(labels)
     assert correctness(qrels, answers, float(track)).equals(labels)
 
 
 def test_correctness_by_codes_of_the_callers() -> None:
-    meaning = {1: "unhelpful", 2: None, 3: "helpful", -1: None}
+    """The caller says which answer a code stands for, None for no stance; negative codes are unjudged."""
+    answer_of_code = {1: "unhelpful", 2: None, 3: "helpful", -1: None}
+    answers = {"7": "helpful", "3": "unhelpful"}
     qrels = track_qrels("decision", [1, 2, 3, -1, -2])
-    labels = correctness(qrels, {"7": "helpful", "3": "unhelpful"}, meaning, "decision")
-    as_text = {str(code): answer for code, answer in meaning.items()}  # as JSON has keys
-    assert correctness(qrels, {"7": "helpful", "3": "unhelpful"}, as_text, "decision").equals(
-        labels
-    )
-    assert labels[qrels["qid"] == "7"].tolist()[::-1] == [0, 1, 2, 1, -1]
+    labels = correctness(qrels, answers, answer_of_code, "decision")
+    assert values_of_topic(labels, qrels, "7") == [INCORRECT, NEITHER, CORRECT, NEITHER, UNJUDGED]
+    # Keys may be texts, as in JSON.
+    answer_of_text = {"1": "unhelpful", "2": None, "3": "helpful", "-1": None}
+    assert correctness(qrels, answers, answer_of_text, "decision").equals(labels)
 
 
 @pytest.mark.parametrize(
-    ("change", "shown"),
+    ("wrong_argument", "parts_of_message"),
     [
         ({"codes": 2019}, ["2020, 2021, 2022", "2019"]),
         ({"column": "Answer"}, ["'Answer'", "qid, docno, label, answer"]),
@@ -378,34 +438,40 @@ def test_correctness_by_codes_of_the_callers() -> None:
         ({"qrels": track_qrels("answer", ["no", "yes"])}, ["'answer'", "numbers", "'no'"]),
     ],
 )
-def test_codes_without_a_meaning_are_errors(change, shown) -> None:
-    arguments = {
+def test_codes_without_a_meaning_are_errors(wrong_argument, parts_of_message) -> None:
+    right_arguments = {
         "qrels": track_qrels("answer", [0, 1]),
         "answers": {"7": "yes", "3": "no"},
         "codes": 2022,
-        **change,
     }
     with pytest.raises(MultiAspectError) as caught:
-        correctness(**arguments)
-    assert [part for part in shown if part not in str(caught.value)] == []
+        correctness(**right_arguments | wrong_argument)
+    for part in parts_of_message:
+        assert part in str(caught.value)
 
 
 def test_an_order_is_applied_row_by_row() -> None:
-    qrels = track_qrels("answer", [0, 1, 2, -1])
+    """`apply` adds the column code, and changes nothing else."""
+    qrels = track_qrels("answer", [0, 1, 2, -1])  # no, yes, unclear, not judged
     qrels["correctness"] = correctness(qrels, {"7": "yes", "3": "no"}, 2022)
     before = qrels.copy()
     coded = trec_misinfo_2022().apply(qrels)
     pd.testing.assert_frame_equal(qrels, before)
     pd.testing.assert_frame_equal(coded.drop(columns="code"), qrels)
     assert coded["code"].dtype == np.int64
-    assert coded.loc[coded["qid"] == "7", "code"].tolist()[::-1] == [-1, 3, 1, 1]
-    # The codes as labels give what the order itself gives.
+    # All documents have the usefulness 1: incorrect ones have the code -1, correct ones 3.
+    assert values_of_topic(coded["code"], coded, "7") == [-1, 3, 1, 1]
+
+
+@pytest.mark.parametrize("measure", [HelpfulCompat, HarmfulCompat], ids=str)
+def test_codes_as_labels_give_what_the_order_gives(measure) -> None:
+    qrels = track_qrels("answer", [0, 1, 2, -1])
+    qrels["correctness"] = correctness(qrels, {"7": "yes", "3": "no"}, 2022)
+    order = trec_misinfo_2022()
+    labels = qrels[["qid", "docno"]].assign(label=order.apply(qrels)["code"])
     run = pd.DataFrame({"qid": "7", "docno": ["d0", "d1", "d2"], "score": [3.0, 2.0, 1.0]})
-    labels = coded[["qid", "docno"]].assign(label=coded["code"])
-    for measure in (HelpfulCompat, HarmfulCompat):
-        assert measure.calc_aggregate(labels, run) == measure(
-            order=trec_misinfo_2022()
-        ).calc_aggregate(qrels, run)
+    by_codes = measure.calc_aggregate(labels, run)
+    assert by_codes == measure(order=order).calc_aggregate(qrels, run)
 
 
 def test_applying_an_order_refuses_what_it_cannot_weigh() -> None:
@@ -459,28 +525,44 @@ def test_a_registered_distance_is_the_built_in_one(
     assert ours.above_worst(grades).tolist() == built_in.above_worst(grades).tolist()
 
 
+DISTANCE_QRELS = pd.DataFrame(
+    {"qid": "q", "docno": ["a", "b", "c"], "label": [2, 1, 0], "credibility": [0, 2, 3]}
+)
+DISTANCE_RUN = pd.DataFrame({"qid": "q", "docno": ["c", "a", "b"], "score": [3.0, 2.0, 1.0]})
+
+
 def test_a_registered_distance_in_measures(half_distance: str) -> None:
+    """Half the Manhattan distance orders tuples as this does, so that the values are the same."""
     measure = TOMA(distance=half_distance, aspects=TWO) @ 5
     assert (
         str(measure)
         == "TOMA(distance='halved-manhattan',aspects={'relevance': 2, 'credibility': 3})@5"
     )
     assert ir_measures.parse_measure(str(measure)) == measure
-    qrels = pd.DataFrame(
-        {"qid": "q", "docno": ["a", "b", "c"], "label": [2, 1, 0], "credibility": [0, 2, 3]}
-    )
-    run = pd.DataFrame({"qid": "q", "docno": ["c", "a", "b"], "score": [3.0, 2.0, 1.0]})
-    value = measure.calc_aggregate(qrels, run)
-    assert value == (TOMA(distance="manhattan", aspects=TWO) @ 5).calc_aggregate(qrels, run) < 1
-    # If registered again, the name refers to the new function, also with cached judgments.
-    # Measures made before keep theirs.
-    judgments = Judgments(qrels)
-    before = ma.evaluate(run, judgments, measure, progress=False)["value"].item()
-    register_distance(half_distance)(lambda gaps: gaps[:, 0] * 100 + gaps[:, 1])
-    kept = ma.evaluate(run, judgments, measure, progress=False)["value"].item()
-    after = ma.evaluate(run, judgments, str(measure), progress=False)["value"].item()
-    assert before == kept == value != after
-    assert measure != ir_measures.parse_measure(str(measure))
+    by_manhattan = TOMA(distance="manhattan", aspects=TWO) @ 5
+    value = measure.calc_aggregate(DISTANCE_QRELS, DISTANCE_RUN)
+    assert value == by_manhattan.calc_aggregate(DISTANCE_QRELS, DISTANCE_RUN)
+    assert value < 1
+
+
+def test_a_distance_that_is_registered_again(half_distance: str) -> None:
+    """The name refers to the new function, also with judgments of before; a measure keeps its own."""
+    measure = TOMA(distance=half_distance, aspects=TWO) @ 5
+    judgments = Judgments(DISTANCE_QRELS)
+
+    def evaluate(metric: object) -> float:
+        return ma.evaluate(DISTANCE_RUN, judgments, metric, progress=False)["value"].item()
+
+    before = evaluate(measure)
+    assert before == measure.calc_aggregate(DISTANCE_QRELS, DISTANCE_RUN)
+
+    def mostly_relevance(gaps: np.ndarray) -> np.ndarray:
+        return gaps[:, 0] * 100 + gaps[:, 1]
+
+    register_distance(half_distance)(mostly_relevance)
+    assert evaluate(measure) == before
+    assert evaluate(str(measure)) != before
+    assert ir_measures.parse_measure(str(measure)) != measure
 
 
 @pytest.mark.parametrize(
@@ -531,25 +613,34 @@ def test_distances_and_orders_are_told_apart() -> None:
             TOMA(order=order, **form)
 
 
+def test_an_order_by_distance_as_a_table() -> None:
+    """TWO has grades 0 to 2 of relevance and 0 to 3 of credibility: distances 0 to 5 from the best."""
+    order = DistanceOrder(TWO, "manhattan", axes="gains", gate="relevance")
+    frame = order.to_frame()
+    assert list(frame.columns) == ["relevance", "credibility", "class", "weight"]
+    assert len(frame) == 3 * 4 - 3  # not relevant documents have no credibility above 0
+    best_tuple, highest_class, highest_weight = [2, 3], 5, 5
+    assert frame.iloc[0].tolist() == [*best_tuple, highest_class, highest_weight]
+    assert order.n_classes == 6
+    assert order.top_weight == highest_weight
+
+
 def test_both_orders_answer_alike() -> None:
+    """An order by distance, and the explicit order of its tuples and weights."""
     by_distance = DistanceOrder(TWO, "manhattan", axes="gains", gate="relevance")
     frame = by_distance.to_frame()
-    assert list(frame.columns) == ["relevance", "credibility", "class", "weight"]
-    assert len(frame) == 12 - 3  # the gate
-    assert frame.iloc[0].tolist() == [2, 3, 5, 5]
     tuples = frame[["relevance", "credibility"]].itertuples(index=False, name=None)
     explicit = Order(dict(zip(tuples, frame["weight"].tolist(), strict=True)), TWO)
     pd.testing.assert_frame_equal(explicit.to_frame(), frame)
+    assert explicit.n_classes == by_distance.n_classes
+    assert explicit.top_weight == by_distance.top_weight
     grades = frame[["relevance", "credibility"]].to_numpy(dtype=np.intp)
-    for ask in ("class_index", "weights", "closeness", "above_worst", "is_possible"):
-        first, second = (getattr(order, ask)(grades).tolist() for order in (by_distance, explicit))
-        assert first == pytest.approx(second), ask
-    assert not explicit.is_possible(np.array([[0, 1]])).any()
-    assert (
-        (by_distance.top_weight, by_distance.n_classes)
-        == (explicit.top_weight, explicit.n_classes)
-        == (5, 6)
-    )
+    for method in ("class_index", "weights", "closeness", "above_worst", "is_possible"):
+        of_distance = getattr(by_distance, method)(grades)
+        of_explicit = getattr(explicit, method)(grades)
+        assert of_explicit.tolist() == pytest.approx(of_distance.tolist()), method
+    behind_the_gate = np.array([[0, 1]])
+    assert not explicit.is_possible(behind_the_gate).any()
 
 
 def test_the_aspects_of_an_order_may_be_named_again() -> None:
