@@ -163,22 +163,27 @@ def test_targets(case: str) -> None:
         assert ranker.score(X, Y, qid=QID) == scored
 
 
-def test_arrays_are_named_by_aspects() -> None:
-    swapped = Y[["credibility", "relevance"]]
-    for target in (MANHATTAN, ORDER, CAM(aspects=ASPECTS), TOMA):
-        labels = (
-            AspectRanker(Plain(), target=target, aspects=ASPECTS)
-            .fit(X, Y, qid=QID)
-            .estimator_.labels
-        )
-        for frame in (Y, swapped):
-            for y in (frame.to_numpy(), frame.to_numpy().tolist(), frame):
-                # Scales may be declared with the names.
-                scales = {name: GRADES[name] for name in frame}
-                named = AspectRanker(
-                    Plain(), target=target, aspects=scales if target is TOMA else list(frame)
-                )
-                assert (named.fit(X, y, qid=QID).estimator_.labels == labels).all()
+@pytest.mark.parametrize("columns", [["relevance", "credibility"], ["credibility", "relevance"]])
+@pytest.mark.parametrize("form", ["array", "lists", "frame"])
+@pytest.mark.parametrize(
+    ("target", "scales_are_declared"),
+    [(MANHATTAN, False), (ORDER, False), (CAM(aspects=ASPECTS), False), (TOMA, True)],
+    ids=["TOMA with scales", "order", "CAM with scales", "TOMA"],
+)
+def test_arrays_are_named_by_aspects(
+    target: Any, scales_are_declared: bool, form: str, columns: list[str]
+) -> None:
+    """`aspects` names the columns of arrays, in their order; with a dict, it also declares scales."""
+    frame = Y[columns]
+    labels = {"array": frame.to_numpy(), "lists": frame.to_numpy().tolist(), "frame": frame}[form]
+    scales = {name: GRADES[name] for name in columns}
+    aspects = scales if scales_are_declared else columns
+
+    ranker = AspectRanker(Plain(), target=target, aspects=aspects).fit(X, labels, qid=QID)
+
+    expected = AspectRanker(Plain(), target=target, aspects=ASPECTS).fit(X, Y, qid=QID)
+    # Plain keeps the labels that it is given.
+    assert (ranker.estimator_.labels == expected.estimator_.labels).all()
 
 
 def test_arrays_of_several_columns_need_aspects() -> None:
@@ -197,9 +202,10 @@ def test_arrays_of_several_columns_need_aspects() -> None:
 
 def test_unjudged_labels_are_lowest() -> None:
     labels = Y.astype(float)
-    labels.iloc[1] = [np.nan, 3]
+    labels.iloc[1] = {"relevance": np.nan, "credibility": 3}
     ranker = AspectRanker(Plain(), target=MANHATTAN, missing="lowest").fit(X, labels, qid=QID)
-    assert ranker.estimator_.labels[1] == 3
+    # Plain keeps the labels that it is given: the class, here the sum of the grades.
+    assert ranker.estimator_.labels[1] == 0 + 3
 
 
 def test_missing_labels_are_refused_unless_asked_for() -> None:
@@ -350,20 +356,31 @@ def test_a_target_that_is_nearly_the_name_of_a_measure(aspects: Any) -> None:
 # -- where queries come from ----------------------------------------------------------------------
 
 
-def test_qid_is_found_in_the_index_or_the_column_called_so() -> None:
-    frame = pd.DataFrame(X, columns=["f1", "f2"])
+@pytest.mark.parametrize(
+    "place", ["level of y", "level of X", "column of X", "only level of y, X is an array"]
+)
+def test_qid_is_found_in_the_index_or_the_column_called_so(place: str) -> None:
+    features: Any = pd.DataFrame(X, columns=["f1", "f2"])
+    labels = Y
     index = pd.MultiIndex.from_arrays([QID, range(8)], names=["qid", "row"])
-    for features, labels in (
-        (frame, Y.set_index(index)),
-        (frame.set_index(index), Y),
-        (frame.assign(qid=QID), Y),
-        (X, Y.set_index(pd.Index(QID, name="qid"))),
-    ):
-        ranker = AspectRanker(ByGroup(), target=MANHATTAN).fit(features, labels)
-        assert (ranker.estimator_.given["group"] == [3, 3, 2]).all()
-        assert (np.asarray(ranker.estimator_.rows) == X[GROUPED]).all()
-        assert ranker.n_features_in_ == 2
-        assert ranker.score(features, labels) == ranker.score(X, Y, qid=QID)
+    if place == "level of y":
+        labels = Y.set_index(index)
+    elif place == "level of X":
+        features = features.set_index(index)
+    elif place == "column of X":
+        features = features.assign(qid=QID)
+    else:
+        features = X
+        labels = Y.set_index(pd.Index(QID, name="qid"))
+
+    ranker = AspectRanker(ByGroup(), target=MANHATTAN).fit(features, labels)
+
+    # ByGroup keeps what it is given: the rows grouped by query (QID is b a b c a b c a), and the
+    # sizes of the groups b, a and c.
+    assert np.asarray(ranker.estimator_.rows).tolist() == X[[0, 2, 5, 1, 4, 7, 3, 6]].tolist()
+    assert list(ranker.estimator_.given["group"]) == [3, 3, 2]
+    assert ranker.n_features_in_ == 2
+    assert ranker.score(features, labels) == ranker.score(X, Y, qid=QID)
 
 
 # -- the rankers themselves -----------------------------------------------------------------------
@@ -427,26 +444,43 @@ def catboost_ranker(**params: Any) -> Any:
 RANKERS = [lightgbm_ranker, xgboost_ranker, catboost_ranker]
 
 
+def labels_for(target: Any, data: Data) -> Any:
+    """The labels that a regression gets for a target, which are its gains."""
+    return AspectRanker(Plain(), target=target).fit(data.X, data.Y, qid=data.qid).estimator_.labels
+
+
+def fit_directly(make: Any, target: Any, data: Data) -> Any:
+    """Return a ranker of a library, fitted as its documentation says, with weights of the queries."""
+    label = labels_for(target, data)
+    if make is xgboost_ranker:  # it takes one weight per query, of eight rows
+        ranker = make(ndcg_exp_gain=False)
+        return ranker.fit(data.X, label, qid=data.qid, sample_weight=data.weight[::8])
+    if make is catboost_ranker:
+        return make().fit(data.X, label, group_id=data.qid, sample_weight=data.weight)
+    # LightGBM's labels are whole numbers, positions in the list of gains.
+    gains = np.unique(np.append(label, 0))
+    positions = np.searchsorted(gains, label)
+    ranker = make(label_gain=gains.tolist())
+    return ranker.fit(data.X, positions, group=[8] * 20, sample_weight=data.weight)
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize("make", RANKERS)
 def test_the_model_is_the_one_the_ranker_learns_from_grouped_rows(make: Any, data: Data) -> None:
-    wrapped = AspectRanker(make(), target=EUCLIDEAN).fit(
-        data.X, data.Y, qid=data.qid, sample_weight=data.weight
-    )
-    label = AspectRanker(Plain(), target=EUCLIDEAN).fit(data.X, data.Y).estimator_.labels
-    gains = np.unique(np.append(label, 0)).tolist()
-    label = np.searchsorted(gains, label) if make is lightgbm_ranker else label
-    how: dict[str, Any] = {
-        "LGBMRanker": {"group": [8] * 20, "sample_weight": data.weight},
-        "XGBRanker": {"qid": data.qid, "sample_weight": data.weight[::8]},
-        "CatBoostRanker": {"group_id": data.qid, "sample_weight": data.weight},
-    }[type(wrapped.estimator).__name__]
-    params = {"LGBMRanker": {"label_gain": gains}, "XGBRanker": {"ndcg_exp_gain": False}}
-    direct = make(**params.get(type(wrapped.estimator).__name__, {})).fit(data.X, label, **how)
-    assert (wrapped.predict(data.X) == direct.predict(data.X)).all()
+    ranker = AspectRanker(make(), target=EUCLIDEAN)
+    ranker.fit(data.X, data.Y, qid=data.qid, sample_weight=data.weight)
+    direct = fit_directly(make, EUCLIDEAN, data)
+    assert (ranker.predict(data.X) == direct.predict(data.X)).all()
+    assert ranker.score(data.X, data.Y, qid=data.qid) > 0.85
+
+
+@pytest.mark.every(3)
+@pytest.mark.parametrize("make", RANKERS)
+def test_weights_change_the_model(make: Any, data: Data) -> None:
+    weighted = AspectRanker(make(), target=EUCLIDEAN)
+    weighted.fit(data.X, data.Y, qid=data.qid, sample_weight=data.weight)
     unweighted = AspectRanker(make(), target=EUCLIDEAN).fit(data.X, data.Y, qid=data.qid)
-    assert not np.allclose(unweighted.predict(data.X), wrapped.predict(data.X))
-    assert wrapped.score(data.X, data.Y, qid=data.qid) > 0.85
+    assert not np.allclose(unweighted.predict(data.X), weighted.predict(data.X))
 
 
 @pytest.mark.every(2)
@@ -476,55 +510,69 @@ def test_xgboost_takes_a_weight_per_query(data: Data) -> None:
 # -- label gains ----------------------------------------------------------------------------------
 
 
-def label_gain(target: Any, data: Data, check: float = 0.8, **params: Any) -> Any:
-    """The gains LightGBM was given for `target`."""
-    ranker = AspectRanker(lightgbm_ranker(**params), target=target).fit(
-        data.X, data.Y, qid=data.qid
-    )
-    if check:
-        assert ranker.score(data.X, data.Y, qid=data.qid) > check
-    assert "label_gain" not in ranker.estimator.get_params() or params
+def label_gain(ranker: AspectRanker) -> Any:
+    """The gains by label that the LightGBM ranker of a fitted ranker was given."""
     return ranker.estimator_.get_params().get("label_gain")
 
 
-def test_label_gain_is_set_where_lightgbm_has_none(data: Data) -> None:
-    # LightGBM's own gains of the classes would be 2^class - 1, which TOMA does not sum.
-    assert label_gain(MANHATTAN, data) == list(range(6))
-    assert label_gain("relevance", data) == [0, 1, 2]
-    assert label_gain(MANHATTAN(weighting="exponential"), data) == [0, 1, 3, 7, 15, 31]
-    normalized = label_gain(MANHATTAN(weighting="normalized"), data)
-    assert normalized == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
-    weighted = label_gain(
-        CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.5}, base="DCG"),
-        data,
-        check=0.8,
-    )
-    assert weighted == pytest.approx(np.array([0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5]) / 1.5)
+@pytest.mark.parametrize(
+    ("target", "gains"),
+    [
+        ("relevance", [0, 1, 2]),
+        # Classes are sums of the grades 0 to 2 and 0 to 3.
+        (MANHATTAN, [0, 1, 2, 3, 4, 5]),
+        (MANHATTAN(weighting="exponential"), [0, 1, 3, 7, 15, 31]),
+        (MANHATTAN(weighting="normalized"), [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        # The values (1 r + 0.5 c) / 1.5 of the grades r from 0 to 2 and c from 0 to 3.
+        (
+            CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.5}, base="DCG"),
+            [0, 0.5 / 1.5, 1 / 1.5, 1.5 / 1.5, 2 / 1.5, 2.5 / 1.5, 3 / 1.5, 3.5 / 1.5],
+        ),
+    ],
+    ids=str,
+)
+def test_label_gain_is_set_where_lightgbm_has_none(
+    target: Any, gains: list[float], data: Data
+) -> None:
+    """LightGBM's own gains would be 2^label - 1, which the measures do not sum."""
+    ranker = AspectRanker(lightgbm_ranker(), target=target)
+    ranker.fit(data.X, data.Y, qid=data.qid)
+    assert "label_gain" not in ranker.estimator.get_params()
+    assert label_gain(ranker) == pytest.approx(gains)
+    assert ranker.score(data.X, data.Y, qid=data.qid) > 0.8
 
 
 def test_label_gain_does_not_grow_with_the_labels(data: Data) -> None:
-    values = {"relevance": ma.Aspect([0, 1, 2], gains=[0, 10**6, 10**9]), "credibility": 3}
-    target = CAM(aspects=ma.Aspects(values), base="DCG")
-    gain = label_gain(target, data, check=0)
-    assert gain == sorted((a + b) / 2 for a in (0, 10**6, 10**9) for b in range(4))
+    """It has an entry per value that documents may have, not one per number up to the largest."""
+    gains = [0, 10**6, 10**9]
+    aspects = ma.Aspects({"relevance": ma.Aspect([0, 1, 2], gains=gains), "credibility": 3})
+    target = CAM(aspects=aspects, base="DCG")
+    ranker = AspectRanker(lightgbm_ranker(), target=target).fit(data.X, data.Y, qid=data.qid)
+    # CAM is the mean of both gains.
+    values = [(relevance + credibility) / 2 for relevance in gains for credibility in range(4)]
+    assert label_gain(ranker) == sorted(values)
 
 
 def test_the_linear_form_of_cam_is_the_gain_lightgbm_sums(data: Data) -> None:
     target = CAM(aspects=ASPECTS) @ 5
     ranker = AspectRanker(lightgbm_ranker(), target=target).fit(data.X, data.Y, qid=data.qid)
-    form = AspectRanker(Plain(), target=target).fit(data.X, data.Y, qid=data.qid).estimator_.labels
-    values = np.unique(np.append(form, 0))
-    assert ranker.estimator_.get_params()["label_gain"] == pytest.approx(values)
-    direct = lightgbm_ranker(label_gain=values.tolist())
-    direct.fit(data.X, np.searchsorted(values, form), group=[8] * 20)
+
+    values = labels_for(target, data)  # fractions
+    gains = np.unique(np.append(values, 0))
+    assert label_gain(ranker) == pytest.approx(gains)
+    # LightGBM's labels are whole numbers, positions in the list of gains.
+    positions = np.searchsorted(gains, values)
+    direct = lightgbm_ranker(label_gain=gains.tolist())
+    direct.fit(data.X, positions, group=[8] * 20)  # twenty queries of eight rows
     assert (ranker.predict(data.X) == direct.predict(data.X)).all()
 
 
 def test_whole_gains_that_are_no_grades_are_learnt_as_they_are(data: Data) -> None:
-    # LightGBM's own gains of 0..3 would be 0, 1, 3, 7, in one fold and not in the next.
+    """Values that happen to be whole numbers are gains too, not classes with the gains 2^class - 1."""
+    # With all weight on credibility, values are its grades, 0 to 3.
     target = ma.NWCS(aspects=ASPECTS, weights={"relevance": 0, "credibility": 1})
     ranker = AspectRanker(lightgbm_ranker(), target=target).fit(data.X, data.Y, qid=data.qid)
-    assert ranker.estimator_.get_params()["label_gain"] == [0, 1, 2, 3]
+    assert label_gain(ranker) == [0, 1, 2, 3]
     ranker = AspectRanker(xgboost_ranker(), target=target).fit(data.X, data.Y, qid=data.qid)
     assert ranker.estimator_.get_params()["ndcg_exp_gain"] is False
 
@@ -553,14 +601,17 @@ def test_other_gains_than_those_of_the_target_are_refused(
     ids=str,
 )
 def test_xgboost_gets_the_gains_themselves(target: Any, data: Data) -> None:
-    # It got the codes of the values: 0, .1, .9, 1.8 as 0, 1, 2, 3.
+    """Not their positions among the gains, as LightGBM does: those of 0, 0.1 and 0.9 are 0, 1 and 2."""
     ranker = AspectRanker(xgboost_ranker(), target=target).fit(data.X, data.Y, qid=data.qid)
-    form = AspectRanker(Plain(), target=target).fit(data.X, data.Y, qid=data.qid).estimator_.labels
-    direct = xgboost_ranker(ndcg_exp_gain=False).fit(data.X, form, qid=data.qid)
-    assert (ranker.predict(data.X) == direct.predict(data.X)).all()
-    codes = np.unique(form, return_inverse=True)[1]
-    coded = xgboost_ranker(ndcg_exp_gain=False).fit(data.X, codes, qid=data.qid)
-    assert (ranker.predict(data.X) != coded.predict(data.X)).any()
+    predictions = ranker.predict(data.X)
+    gains = labels_for(target, data)
+
+    by_gains = xgboost_ranker(ndcg_exp_gain=False).fit(data.X, gains, qid=data.qid)
+    assert (predictions == by_gains.predict(data.X)).all()
+
+    _, positions = np.unique(gains, return_inverse=True)
+    by_positions = xgboost_ranker(ndcg_exp_gain=False).fit(data.X, positions, qid=data.qid)
+    assert (predictions != by_positions.predict(data.X)).any()
 
 
 def test_weights_too_large_for_a_number_are_refused() -> None:
@@ -572,28 +623,34 @@ def test_weights_too_large_for_a_number_are_refused() -> None:
 # -- pipelines ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("on", [True, False], ids=["routing", "no routing"])
+@pytest.mark.parametrize("is_routed", [True, False], ids=["routing", "no routing"])
 @pytest.mark.parametrize(
     "estimator", [ByGroup(), ByQid(), ByGroupId(), Weighted(), Plain()], ids=repr
 )
-def test_the_last_step_of_a_pipeline_gets_what_it_wants(estimator: Any, on: bool) -> None:
-    with sklearn.config_context(enable_metadata_routing=on):
-        scale = StandardScaler()
-        params = {} if isinstance(estimator, Plain) else {"sample_weight": np.arange(8.0)}
-        if on:
-            scale.set_fit_request(sample_weight=False)
-        pipeline = make_pipeline(scale, estimator)
-        ranker = AspectRanker(pipeline, target=MANHATTAN).fit(X, Y, qid=QID, **params)
+def test_the_last_step_of_a_pipeline_gets_what_it_wants(estimator: Any, is_routed: bool) -> None:
+    """The last step gets the queries in its own form, and weights, as it does without a pipeline."""
+    weights = {} if isinstance(estimator, Plain) else {"sample_weight": np.arange(8.0)}
+    with sklearn.config_context(enable_metadata_routing=is_routed):
+        scaler = StandardScaler()
+        if is_routed:
+            scaler.set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaler, estimator)
+        ranker = AspectRanker(pipeline, target=MANHATTAN).fit(X, Y, qid=QID, **weights)
         alone = AspectRanker(estimator, target=MANHATTAN)
-        alone.fit(StandardScaler().fit_transform(X), Y, qid=QID, **params)
-        inner = ranker.estimator_[-1]
-        np.testing.assert_allclose(inner.rows, alone.estimator_.rows)
-        assert (inner.labels == alone.estimator_.labels).all()
-        assert set(inner.given) == set(alone.estimator_.given)
-        for name, value in inner.given.items():
-            assert np.array_equal(value, alone.estimator_.given[name])
-        # What was set on the fitted copy is not set on the one given.
-        assert clone(pipeline).get_params()["standardscaler"] is not scale
+        alone.fit(StandardScaler().fit_transform(X), Y, qid=QID, **weights)
+
+    # The estimators keep what they are given.
+    last_step, expected = ranker.estimator_[-1], alone.estimator_
+    np.testing.assert_allclose(last_step.rows, expected.rows)
+    assert (last_step.labels == expected.labels).all()
+    assert set(last_step.given) == set(expected.given)
+    for name, value in last_step.given.items():
+        assert np.array_equal(value, expected.given[name])
+    # A copy of the pipeline is fitted, and its last step set to request metadata; not the pipeline.
+    assert not hasattr(scaler, "mean_")
+    assert not hasattr(estimator, "labels")
+    requests = estimator.get_metadata_routing().fit.requests
+    assert set(requests.values()) <= {None}
 
 
 @pytest.mark.every(2)
@@ -660,35 +717,65 @@ def test_estimators_without_evaluation_sets() -> None:
 # -- queries among the features -------------------------------------------------------------------
 
 
+def warnings_of(ranker: AspectRanker, *rows: Any, qid: Any) -> list[str]:
+    """The messages of the package's warnings when a ranker is fitted."""
+    forget_warnings()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ranker.fit(*rows, qid=qid)
+    return [str(item.message) for item in caught if item.category is ma.MultiAspectWarning]
+
+
+LOOKS_LIKE_THE_QUERY = "column 1 of X looks like the query"
+QUERIES_OF_ONE_ROW = "fit: every query"
+
+
+@pytest.mark.parametrize("learner", [ByGroup(), Plain()], ids=repr)
 @pytest.mark.parametrize(
-    ("n_queries", "n_rows", "shift", "noticed"),
-    [(10, 3, 0, True), (10, 3, 0.5, True), (9, 3, 0, False), (10, 1, 0, False), (30, 2, 0, True)],
+    ("n_queries", "n_rows", "shift", "expected"),
+    [
+        (10, 3, 0, [LOOKS_LIKE_THE_QUERY]),
+        (10, 3, 0.5, [LOOKS_LIKE_THE_QUERY]),
+        (30, 2, 0, [LOOKS_LIKE_THE_QUERY]),
+        (9, 3, 0, []),  # too few queries to tell
+        (10, 1, 0, [QUERIES_OF_ONE_ROW]),
+    ],
 )
 def test_a_column_that_tells_the_queries_apart_is_noticed(
-    n_queries: int, n_rows: int, shift: float, noticed: bool
+    n_queries: int, n_rows: int, shift: float, expected: list[str], learner: Any
+) -> None:
+    """A column with one value per query, which differs between queries, is probably the query itself."""
+    qid = np.repeat(np.arange(n_queries), n_rows)
+    rng = np.random.default_rng(0)
+    by_query = (qid - shift) / 7
+    shared_by_two_queries = qid // 2
+    features = np.column_stack([rng.normal(size=len(qid)), by_query, shared_by_two_queries])
+    labels = pd.DataFrame(rng.integers(0, 2, (len(qid), 2)), columns=["relevance", "credibility"])
+    order = rng.permutation(len(qid))
+    ranker = AspectRanker(learner, target=MANHATTAN)
+
+    messages = warnings_of(ranker, features[order], labels.iloc[order], qid=qid[order])
+
+    assert len(messages) == len(expected)
+    for message, beginning in zip(messages, expected, strict=True):
+        assert beginning in message
+
+
+@pytest.mark.parametrize(
+    ("n_queries", "n_rows", "expected"),
+    [(10, 3, []), (9, 3, []), (30, 2, []), (10, 1, [QUERIES_OF_ONE_ROW])],
+)
+def test_a_column_that_two_queries_share_is_a_feature(
+    n_queries: int, n_rows: int, expected: list[str]
 ) -> None:
     qid = np.repeat(np.arange(n_queries), n_rows)
     rng = np.random.default_rng(0)
-    features = np.column_stack([rng.normal(size=len(qid)), (qid - shift) / 7, qid // 2])
-    labels = pd.DataFrame(rng.integers(0, 2, (len(qid), 2)), columns=list(GRADES))
-    rows = rng.permutation(len(qid))
-    for ranker in (
-        AspectRanker(ByGroup(), target=MANHATTAN),
-        AspectRanker(Plain(), target=MANHATTAN),
-    ):
-        forget_warnings()
-        expected = ["column 1 of X looks like the query"] * noticed + ["fit: every query"] * (
-            n_rows == 1
-        )
-        with pytest.warns(ma.MultiAspectWarning) if expected else _nothing() as caught:
-            ranker.fit(features[rows], labels.iloc[rows], qid=qid[rows])
-        for text, warning in zip(expected, caught or (), strict=True):
-            assert text in str(warning.message)
-    # A feature of the query that two of them share is one.
-    with (
-        pytest.warns(ma.MultiAspectWarning, match="fit: every query") if n_rows == 1 else _nothing()
-    ):
-        AspectRanker(ByGroup(), target=MANHATTAN).fit(features[:, [0, 2]], labels, qid=qid)
+    features = np.column_stack([rng.normal(size=len(qid)), qid // 2])
+    labels = pd.DataFrame(rng.integers(0, 2, (len(qid), 2)), columns=["relevance", "credibility"])
+    messages = warnings_of(AspectRanker(ByGroup(), target=MANHATTAN), features, labels, qid=qid)
+    assert len(messages) == len(expected)
+    for message, beginning in zip(messages, expected, strict=True):
+        assert beginning in message
 
 
 def test_frames_of_polars_are_features(data: Data) -> None:
@@ -712,19 +799,29 @@ def test_frames_of_polars_are_features(data: Data) -> None:
 
 
 def test_as_the_last_step_of_a_pipeline(data: Data) -> None:
-    alone = AspectRanker(Ridge(), target=EUCLIDEAN)
-    alone.fit(StandardScaler().fit_transform(data.X), data.Y, qid=data.qid)
-    expected = alone.predict(StandardScaler().fit_transform(data.X))
+    """A pipeline with a ranker as its last step passes on qid by its name, or by metadata routing."""
+    scaled = StandardScaler().fit_transform(data.X)
+    alone = AspectRanker(Ridge(), target=EUCLIDEAN).fit(scaled, data.Y, qid=data.qid)
+    expected = alone.predict(scaled)
+
     pipeline = make_pipeline(StandardScaler(), AspectRanker(Ridge(), target=EUCLIDEAN))
-    assert pipeline.fit(data.X, data.Y, aspectranker__qid=data.qid).predict(
-        data.X
-    ) == pytest.approx(expected)
+    pipeline.fit(data.X, data.Y, aspectranker__qid=data.qid)
+    assert pipeline.predict(data.X) == pytest.approx(expected)
+
     with sklearn.config_context(enable_metadata_routing=True):
-        weighted = {"qid": data.qid, "sample_weight": data.weight}
-        pipeline[0].set_fit_request(sample_weight=False)
-        assert pipeline.fit(data.X, data.Y, qid=data.qid).predict(data.X) == pytest.approx(expected)
+        pipeline.fit(data.X, data.Y, qid=data.qid)
+        assert pipeline.predict(data.X) == pytest.approx(expected)
         assert pipeline.score(data.X, data.Y, qid=data.qid) > 0.85
-        assert pipeline.fit(data.X, data.Y, **weighted).predict(data.X) != pytest.approx(expected)
+
+
+def test_weights_reach_the_last_step_of_a_pipeline(data: Data) -> None:
+    pipeline = make_pipeline(StandardScaler(), AspectRanker(Ridge(), target=EUCLIDEAN))
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline[0].set_fit_request(sample_weight=False)  # the weights are for the ranker only
+        pipeline.fit(data.X, data.Y, qid=data.qid)
+        unweighted = pipeline.predict(data.X)
+        pipeline.fit(data.X, data.Y, qid=data.qid, sample_weight=data.weight)
+        assert pipeline.predict(data.X) != pytest.approx(unweighted)
 
 
 # -- parameters -----------------------------------------------------------------------------------
@@ -979,31 +1076,34 @@ def conflicting(seed: int, n_queries: int = 90, n_rows: int = 20) -> tuple[Any, 
 
 @pytest.mark.slow
 def test_training_on_toma_gives_a_higher_toma_where_the_aspects_conflict() -> None:
+    """Relevant documents tend not to be credible: 60 queries to learn from, 30 to evaluate on."""
     features, labels, qid = conflicting(seed=0)
-    train, measure = qid < 60, EUCLIDEAN(base=nDCG) @ 10
-    values = {}
-    for name, target in (("toma", EUCLIDEAN), ("relevance", "relevance")):
+    is_train = qid < 60
+    test_features, test_labels, test_qid = features[~is_train], labels[~is_train], qid[~is_train]
+    measure = EUCLIDEAN(base=nDCG) @ 10
+
+    def toma_by_query(target: Any) -> pd.Series:
+        """TOMA of each test query, ranked by a model that was trained on the target."""
         ranker = AspectRanker(lightgbm_ranker(n_estimators=60, min_child_samples=20), target=target)
-        ranker.fit(features[train], labels[train], qid=qid[train])
-        run = pd.DataFrame(
-            {
-                "qid": qid[~train].astype(str),
-                "docno": np.flatnonzero(~train).astype(str),
-                "score": ranker.predict(features[~train]),
-            }
+        ranker.fit(features[is_train], labels[is_train], qid=qid[is_train])
+        ids = pd.DataFrame(
+            {"query_id": test_qid.astype(str), "doc_id": np.flatnonzero(~is_train).astype(str)}
         )
-        qrels = run[["qid", "docno"]].join(labels[~train].reset_index(drop=True))
-        by_query = pd.DataFrame(
-            measure.iter_calc(qrels.rename(columns={"qid": "query_id", "docno": "doc_id"}), run)
-        )
-        values[name] = by_query.set_index("query_id")["value"]
-        scored = ma.ranking_scorer(measure)(
-            ranker, features[~train], labels[~train], qid=qid[~train]
-        )
-        assert scored == pytest.approx(values[name].mean(), abs=1e-12)
-    gain = values["toma"] - values["relevance"]
-    print(f"TOMA-nDCG@10 {values['toma'].mean():.4f} and {values['relevance'].mean():.4f}")
-    assert len(gain) == 30
+        qrels = ids.join(test_labels.reset_index(drop=True))
+        run = ids.assign(score=ranker.predict(test_features))
+        metrics = pd.DataFrame(measure.iter_calc(qrels, run))
+        values = metrics.set_index("query_id")["value"]
+        score = ma.ranking_scorer(measure)(ranker, test_features, test_labels, qid=test_qid)
+        assert score == pytest.approx(values.mean(), abs=1e-12)
+        return values
+
+    by_toma = toma_by_query(EUCLIDEAN)
+    by_relevance = toma_by_query("relevance")
+
+    difference = by_toma - by_relevance
+    assert len(difference) == 30
     # Not by chance: more than three standard errors, and for most queries.
-    assert gain.mean() > 3 * gain.std() / np.sqrt(len(gain)) > 0
-    assert (gain > 0).mean() > 0.8
+    standard_error = difference.std() / np.sqrt(30)
+    assert standard_error > 0
+    assert difference.mean() > 3 * standard_error
+    assert (difference > 0).mean() > 0.8

@@ -137,35 +137,45 @@ labels = st.dictionaries(
 runs = st.dictionaries(st.sampled_from("abcdefghijk"), st.sampled_from([1.0, 2.0, 3.0]))
 
 
+def fraction(part, whole):
+    """The size of a part over that of the whole; 0 if there is nothing."""
+    return len(part) / len(whole) if whole else 0.0
+
+
+def by_rank(scores):
+    """Documents by score, descending, ties by name, descending."""
+    return sorted(scores, key=lambda doc: (scores[doc], doc), reverse=True)
+
+
 @pytest.mark.slow
-@given(labels, runs, st.integers(1, 4), st.integers(1, 3), st.sampled_from([None, 2]))
+@given(
+    labels, runs, st.integers(1, 4), st.sampled_from([None, 1, 2, 3]), st.sampled_from([None, 2])
+)
 def test_user_oriented_measures_are_what_they_say(judged, scores, expected, cutoff, rel):
-    level = rel or 1
-    relevant = {doc for doc, label in judged.items() if label["relevance"] >= level}
+    """Ratios of retrieved, relevant and known documents, given how many relevant ones are expected."""
+    relevant = {doc for doc, label in judged.items() if label["relevance"] >= (rel or 1)}
     known = {doc for doc, label in judged.items() if label["known"]}
-    order = sorted(sorted(scores, reverse=True), key=lambda doc: -scores[doc])
-    qrels, run = {"q": judged}, {"q": scores}
-    given_rel = {} if rel is None else {"rel": rel}
-    for k in (None, cutoff):
-        returned = set(order[:k])
-        retrieved = [doc for doc in order[:k] if doc in relevant]
+    returned = by_rank(scores)[:cutoff]
+    retrieved = [doc for doc in returned if doc in relevant]
+    new = [doc for doc in retrieved if doc not in known]
+    known_and_retrieved = [doc for doc in retrieved if doc in known]
+    # The ranks of relevant documents: as many as expected are found at the expected-th one.
+    ranks = [rank for rank, doc in enumerate(returned, 1) if doc in relevant]
+    effort = expected / ranks[expected - 1] if len(ranks) >= expected else 0.0
 
-        def share(part, whole):
-            return len(part) / len(whole) if whole else 0.0
-
-        examined = [rank for rank, doc in enumerate(order[:k], 1) if doc in relevant]
-        wanted = {
-            CoverageRatio(**given_rel): share(known & relevant & returned, known & relevant),
-            NoveltyRatio(**given_rel): share(set(retrieved) - known, retrieved),
-            RelativeRecall(expected=expected, **given_rel): len(retrieved) / expected,
-            RecallEffort(expected=expected, **given_rel): (
-                expected / examined[expected - 1] if len(examined) >= expected else 0.0
-            ),
-            Satisfaction(**given_rel): share(retrieved, returned),
-            Frustration(**given_rel): 1 - share(retrieved, returned),
+    options = {"cutoff": cutoff} if rel is None else {"cutoff": cutoff, "rel": rel}
+    values = {
+        CoverageRatio(**options): fraction(known_and_retrieved, known & relevant),
+        NoveltyRatio(**options): fraction(new, retrieved),
+        RelativeRecall(expected=expected, **options): len(retrieved) / expected,
+        RecallEffort(expected=expected, **options): effort,
+        Satisfaction(**options): fraction(retrieved, returned),
+        Frustration(**options): 1 - fraction(retrieved, returned),
+    }
+    for measure, value in values.items():
+        assert perquery(measure, {"q": judged}, {"q": scores}) == {
+            "q": pytest.approx(value, abs=1e-12)
         }
-        for measure, value in wanted.items():
-            assert perquery(measure(cutoff=k), qrels, run) == {"q": pytest.approx(value, abs=1e-12)}
 
 
 @given(
@@ -174,21 +184,29 @@ def test_user_oriented_measures_are_what_they_say(judged, scores, expected, cuto
     st.integers(1, 4),
 )
 def test_esl_is_the_expectation_over_orders_of_tied_documents(judged, scores, wanted):
+    """ESL counts the documents without relevance before the last relevant one that is wanted."""
     relevant = {doc for doc, label in judged.items() if label}
     documents = sorted({*judged, *scores})
+    # Judged documents that are not retrieved are tied below all others.
     level = {doc: scores.get(doc, -math.inf) for doc in documents}
-    needed = min(wanted, len(relevant))
+    n_needed = min(wanted, len(relevant))
+
+    def search_length(order):
+        n_found = n_not_relevant = 0
+        for doc in order:
+            if relevant and n_found == n_needed:
+                break
+            if doc in relevant:
+                n_found += 1
+            else:
+                n_not_relevant += 1
+        return n_not_relevant
+
     lengths = []
     for order in itertools.permutations(documents):
-        if any(level[a] < level[b] for a, b in itertools.pairwise(order)):
-            continue
-        seen = hits = 0
-        for doc in order:
-            if relevant and hits == needed:
-                break
-            hits += doc in relevant
-            seen += doc not in relevant
-        lengths.append(seen)
+        levels = [level[doc] for doc in order]
+        if levels == sorted(levels, reverse=True):
+            lengths.append(search_length(order))
     value = perquery(ESL(wanted=wanted), {"q": judged}, {"q": scores})
     assert value == {"q": pytest.approx(statistics.fmean(lengths), abs=1e-9)}
 
@@ -233,14 +251,20 @@ def test_compatibility_is_rank_biased_overlap(weights, run, p):
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("n_below", [0, 1, 10, 996, 997, 2000])
+@pytest.mark.parametrize("n_below", [0, 1, 10, 996, 997, 2000])  # overlaps count down to rank 1000
 def test_unjudged_documents_below_change_no_compatibility(n_below):
+    """The value is the same with any number of unjudged documents at the end of the ranking."""
     qrels = {"q": {"h1": 2, "h2": 1, "h3": 1, "bad": -1}}
-    run = {"q": ranking("x1", "h1", "x2", "h2", *(f"y{number}" for number in range(n_below)))}
-    assert perquery(HelpfulCompat, qrels, run)["q"] == pytest.approx(0.505493, abs=5e-7)
+    below = [f"y{number}" for number in range(n_below)]
+    run = {"q": ranking("x1", "h1", "x2", "h2", *below)}
+
+    value = perquery(HelpfulCompat, qrels, run)["q"]
+
+    assert value == pytest.approx(0.505493, abs=5e-7)  # without any document below
+    # No harmful document is retrieved, so that the harm is 0.
     explained = HelpfulMinusHarmful.explain(run, qrels, "q")
+    assert explained.value == value
     assert explained.ranks["contribution"].sum() == pytest.approx(explained.value, abs=1e-12)
-    assert explained.value == perquery(HelpfulCompat, qrels, run)["q"]
 
 
 def test_compatibility_ends_at_rank_1000():
@@ -270,20 +294,25 @@ def test_the_base_compat_keeps_the_value_of_ir_measures(weights, run):
 
 
 def test_orders_say_what_is_harmful():
+    """Labels with a negative weight in the order are harmful, those with a positive one helpful."""
     order = Order(
         {(0, 0): 0, (0, 1): 0, (1, 0): -1, (1, 1): 2},
         ["relevance", "correctness"],
         name="harm",
         allow_violations=True,
     )
-    qrels = {"q": {"good": (1, 1), "bad": (1, 0), "off": (0, 1)}}
-    run = {"q": ranking("bad", "good")}
+    qrels = {"q": {"helpful": (1, 1), "harmful": (1, 0), "neither": (0, 1)}}
+    run = {"q": ranking("harmful", "helpful")}
     measure = HelpfulMinusHarmful(order="harm")
     assert measure == HelpfulMinusHarmful(order=order)
-    # Both rankings overlap in one document from rank 2 on, the ideal one in itself from rank 1 on.
-    whole = sum(0.95 ** (k - 1) / k for k in range(1, 1001))
-    assert measure.calc_aggregate(qrels, run) == pytest.approx((whole - 1) / whole - 1)
     assert ir_measures.parse_measure(str(measure)) == measure
+
+    # Compatibility sums the overlap p^(k-1) / k with the ideal ranking over depths k, here of one
+    # document, and divides it by that of the ideal ranking with itself.
+    overlaps = [0.95 ** (k - 1) / k for k in range(1, 1001)]
+    helpful = sum(overlaps[1:]) / sum(overlaps)  # from rank 2 on
+    harmful = 1  # from rank 1 on
+    assert measure.calc_aggregate(qrels, run) == pytest.approx(helpful - harmful)
 
 
 # --- all of them ------------------------------------------------------------------------------
@@ -298,24 +327,44 @@ def test_ranges(judged, scores):
         assert low - 1e-12 <= value <= high + 1e-12, measure
 
 
-def test_on_other_aspects_as_bases_and_in_strings():
+@pytest.mark.parametrize(
+    ("measure", "expected"),
+    [
+        (On(aspect="credibility", base=ESL), 1),  # a precedes the credible document
+        (CAM(base="Satisfaction", aspects={"relevance": 1, "credibility": 1}), (1 / 2 + 1 / 2) / 2),
+        # The harmonic mean of 1 and 1.
+        (MM(base=CG, aspects={"relevance": 1, "credibility": 1}), 1),
+        # Both documents have one of two aspects: the same class, 1, as gain.
+        (
+            TOMA(base=DCG @ 2, aspects={"relevance": 1, "credibility": 1}),
+            1 / math.log2(1 + 1) + 1 / math.log2(2 + 1),
+        ),
+        # Both documents are positive, of four that are expected.
+        (
+            TOMA(base="RelativeRecall(expected=4)", aspects={"relevance": 1, "credibility": 1}),
+            2 / 4,
+        ),
+    ],
+    ids=["On", "CAM", "MM", "TOMA of DCG", "TOMA of RelativeRecall"],
+)
+def test_on_other_aspects_and_as_bases(measure, expected):
+    qrels = {
+        "q": {"a": {"relevance": 1, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
+    }
+    value = measure.calc_aggregate(qrels, {"q": ranking("a", "b")})
+    assert value == pytest.approx(expected)
+
+
+def test_in_strings():
+    assert str(CAM(base=DCG(dcg="jarvelin") @ 5)) == "CAM(base=\"DCG(dcg='jarvelin')\")@5"
     qrels = {
         "q": {"a": {"relevance": 1, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
     }
     run = {"q": ranking("a", "b")}
-    aspects = Aspects({"relevance": 1, "credibility": 1})
-    assert On(aspect="credibility", base=ESL).calc_aggregate(qrels, run) == 1
-    assert CAM(base="Satisfaction", aspects=aspects).calc_aggregate(qrels, run) == 0.5
-    assert MM(base=CG, aspects=aspects).calc_aggregate(qrels, run) == 1
-    assert TOMA(base=DCG @ 2, aspects=aspects).calc_aggregate(qrels, run) == pytest.approx(
-        1 + 1 / math.log2(3)
-    )
-    assert (
-        TOMA(base="RelativeRecall(expected=4)", aspects=aspects).calc_aggregate(qrels, run) == 0.5
-    )
-    assert str(CAM(base=DCG(dcg="jarvelin") @ 5)) == "CAM(base=\"DCG(dcg='jarvelin')\")@5"
     table = ma.evaluate(run, qrels, ["ESL(wanted=2)", "CAM(base='CG')@1"], progress=False)
-    assert table["value"].tolist() == [0.0, 0.5]
+    esl, cam = table["value"]
+    assert esl == 0.0  # a is the only relevant document, and comes first
+    assert cam == (1 + 0) / 2
 
 
 def test_a_threshold_decides_what_is_relevant():
@@ -379,40 +428,49 @@ def test_bad_input(make, parts):
 
 
 def test_documents_without_a_label_are_not_judged():
-    """A row whose label is missing is not a judged document, which the last level of ESL would count."""
-    qrels = {"q1": {"z": {"relevance": None}, "a": {"relevance": 1}}}
-    assert ESL.calc_aggregate(qrels, {"q1": {"x": 1.0}}) == ESL.calc_aggregate(
-        {"q1": {"a": 1}}, {"q1": {"x": 1.0}}
-    )
-    nothing = {
+    """ESL counts judged documents that are not retrieved, as if they followed; z is not judged."""
+    run = {"q1": {"x": 1.0}}
+    without_label = {"q1": {"z": {"relevance": None}, "a": {"relevance": 1}}}
+    without_z = {"q1": {"a": 1}}
+    assert ESL.calc_aggregate(without_label, run) == ESL.calc_aggregate(without_z, run)
+
+    nothing_relevant = {"q1": {"z": {"relevance": None}, "a": {"relevance": 0}}}
+    assert ESL.calc_aggregate(nothing_relevant, run) == 2.0  # x and a
+
+
+def test_documents_without_labels_are_not_harmful():
+    qrels = {
         "q1": {
             "z": {"relevance": None, "credibility": None},
             "a": {"relevance": 0, "credibility": 0},
         }
     }
-    assert ESL.calc_aggregate(nothing, {"q1": {"x": 1.0}}) == 2.0  # x and a
-    order = Order(
+    harmful_without_any = Order(
         {(0, 0): -2, (1, 0): 0, (0, 1): 0, (1, 1): 1},
         ["relevance", "credibility"],
         allow_violations=True,
     )
-    assert HarmfulCompat(order=order).calc_aggregate(nothing, {"q1": {"z": 1.0}}) == 0
-    assert HarmfulCompat(order=order).calc_aggregate(nothing, {"q1": {"a": 1.0}}) == 1
+    measure = HarmfulCompat(order=harmful_without_any)
+    assert measure.calc_aggregate(qrels, {"q1": {"z": 1.0}}) == 0
+    assert measure.calc_aggregate(qrels, {"q1": {"a": 1.0}}) == 1
 
 
-def test_further_aspects_have_constants_of_their_own():
-    """A constant of 0 for one aspect leaves those of the others, .5."""
+@pytest.mark.parametrize("measure", [NLRE, NGRE], ids=str)
+def test_further_aspects_have_constants_of_their_own(measure):
+    """`mu` is the constant of the first aspect, `nu` that of the others, 0.5 by default."""
     qrels = {
         "q1": {"a": {"relevance": 0, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
     }
     run = {"q1": {"a": 2.0, "b": 1.0}}
     aspects = {"relevance": 1, "credibility": 1}
-    for measure in (NLRE, NGRE):
-        assert measure(mu={"relevance": 0}, aspects=aspects).calc_aggregate(qrels, run) == measure(
-            mu=0, nu=0.5, aspects=aspects
-        ).calc_aggregate(qrels, run)
+    by_aspect = measure(mu={"relevance": 0}, aspects=aspects)
+    by_name = measure(mu=0, nu=0.5, aspects=aspects)
+    assert by_aspect.calc_aggregate(qrels, run) == by_name.calc_aggregate(qrels, run)
+
+
+def test_not_all_constants_may_be_0():
     with pytest.raises(MultiAspectError, match="at least one constant"):
-        NLRE(mu={"relevance": 0, "credibility": 0}, aspects=aspects)
+        NLRE(mu={"relevance": 0, "credibility": 0}, aspects={"relevance": 1, "credibility": 1})
 
 
 def test_help_minus_harm_counts_topics_with_both() -> None:

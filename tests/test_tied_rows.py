@@ -146,19 +146,26 @@ def test_what_the_measure_does_not_see_does_not_matter(measure: Any) -> None:
 
 
 def test_missing_labels_are_equal() -> None:
+    """Tied rows without a label are in the same order, whatever the bits of their NaN."""
     labels = ROWS[LABELS].astype(float).mask(ROWS["relevance"] == 1)
-    # A NaN of other bits, as computed ones may have.
-    other = np.array([0xFFF8000000000001], dtype=np.uint64).view(np.float64)[0]
-    labels.loc[labels.index % 2 == 0, "relevance"] = labels["relevance"].fillna(other)
+    # Half of the missing labels get a NaN of other bits, as computed ones may have.
+    bits = np.array([0xFFF8000000000001], dtype=np.uint64)
+    (other_nan,) = bits.view(np.float64)
+    is_even = labels.index % 2 == 0
+    labels.loc[is_even & labels["relevance"].isna(), "relevance"] = other_nan
+
     values = []
     for seed in range(4):
         order = np.random.default_rng(seed).permutation(N)
-        values.append(
-            ma.ranking_score(
-                labels.iloc[order], ROWS["score"].to_numpy()[order], qid=ROWS["qid"].to_numpy()[order],
-                measure=Bpref, missing="lowest",
-            )
-        )  # fmt: skip
+        shuffled = ROWS.iloc[order]
+        value = ma.ranking_score(
+            labels.iloc[order],
+            shuffled["score"].to_numpy(),
+            qid=shuffled["qid"].to_numpy(),
+            measure=Bpref,
+            missing="lowest",
+        )
+        values.append(value)
     assert values == pytest.approx([values[0]] * 4, abs=1e-12)
 
 
@@ -176,35 +183,34 @@ NAMED: dict[str, tuple[Any, Any]] = {
 @pytest.mark.parametrize("form", NAMED)
 @no_warnings()
 def test_named_documents_are_ranked_as_in_evaluate(form: str, measure: Any) -> None:
-    """Kind: ties in an order other than docno, descending, of rows that name their documents."""
-    X, y = NAMED[form]
-    frame = ma.evaluate({"run": RUN}, QRELS, measure, progress=False)
-    expected = frame["value"].mean()
-    assert score(X, y, measure) == pytest.approx(expected, abs=1e-12)
-    if form != "column of X":  # a series of predictions has an index only
-        assert ma.ranking_score(y, X["score"], measure=measure) == pytest.approx(
-            expected, abs=1e-12
-        )
+    """If X or y names the documents, ties are in the order of the names, descending, at all doors."""
+    X, y = NAMED[form]  # names in a column, or a level of the index, of X, of y or of both
+    values = ma.evaluate({"run": RUN}, QRELS, measure, progress=False)["value"]
+    expected = pytest.approx(values.mean(), abs=1e-12)
+    assert score(X, y, measure) == expected
     order = np.random.default_rng(1).permutation(N)
-    assert score(X.iloc[order], y.iloc[order], measure) == pytest.approx(expected, abs=1e-12)
-    assert search(X, y, measure) == pytest.approx(expected, abs=1e-12)  # folds of equal sizes
-    if "of X" not in form:
-        assert metric(X, y, measure) == pytest.approx(expected, abs=1e-12)
+    assert score(X.iloc[order], y.iloc[order], measure) == expected
+    assert search(X, y, measure) == expected  # the mean of folds, which have equal sizes
+    if form != "column of X":  # ranking_score takes predictions, a series without other columns
+        assert ma.ranking_score(y, X["score"], measure=measure) == expected
+    if "of X" not in form:  # metric_for takes y alone
+        assert metric(X, y, measure) == expected
 
 
+@pytest.mark.parametrize("measure", [RR, ma.MM(aspects=ASPECTS)], ids=str)
+@pytest.mark.parametrize("named", ["y", "X"])
 @no_warnings()
-def test_named_documents_with_qrels() -> None:
-    kept = ROWS.groupby("qid").head(6)
-    for measure in (RR, ma.MM(aspects=ASPECTS)):
-        frame = ma.evaluate(
-            {"run": kept[["qid", "docno", "score"]]}, QRELS, measure, progress=False
-        )
-        for X, y in [
-            (features_of(kept), labels_of(kept, "docno")),
-            (features_of(kept, "docno"), labels_of(kept)),
-        ]:
-            value = ma.ranking_scorer(measure, qrels=QRELS)(Scores(), X, y)
-            assert value == pytest.approx(frame["value"].mean(), abs=1e-12)
+def test_named_documents_with_qrels(named: str, measure: Any) -> None:
+    """Rows may be a part of the documents that the qrels judge."""
+    first_six = ROWS.groupby("qid").head(6)
+    if named == "y":
+        X, y = features_of(first_six), labels_of(first_six, "docno")
+    else:
+        X, y = features_of(first_six, "docno"), labels_of(first_six)
+    value = ma.ranking_scorer(measure, qrels=QRELS)(Scores(), X, y)
+    run = first_six[["qid", "docno", "score"]]
+    expected = ma.evaluate({"run": run}, QRELS, measure, progress=False)["value"]
+    assert value == pytest.approx(expected.mean(), abs=1e-12)
 
 
 def test_documents_that_only_the_features_name() -> None:
@@ -232,59 +238,81 @@ def booster(library: str) -> Any:
     )
 
 
+@pytest.mark.parametrize("names", [(), ("docno",)], ids=["without names", "with names"])
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
-def test_ties_in_training(library: str) -> None:
-    """Kind: values by which training stops."""
+def test_ties_in_training(library: str, names: tuple[str, ...]) -> None:
+    """The values by which training stops do not depend on the order of rows that are tied."""
     features = np.column_stack([ROWS["score"], ROWS["credibility"] > 1]).astype(float)
-    train, held = np.arange(N) < 60, np.flatnonzero(np.arange(N) >= 60)
+    training, validation = np.arange(0, 60), np.arange(60, N)
     measure = ma.MM(aspects=ASPECTS, base="AP")
-    for names in ((), ("docno",)):
-        histories = []
-        for seed in range(3):
-            order = np.random.default_rng(seed).permutation(held) if seed else held
-            rows = ROWS.iloc[order]
-            ranker = ma.AspectRanker(booster(library), ma.TOMA(aspects=ASPECTS), measure=measure)
-            ranker.fit(
-                features[train],
-                labels_of(ROWS[train], *names),
-                eval_set=[(features[order], labels_of(rows, *names))],
-            )
-            (history,) = ranker.evals_result_["valid_0"].values()
-            predictions = ranker.predict(features[order])
-            assert len(np.unique(predictions)) < 10
-            scored = ma.ranking_score(labels_of(rows, *names), predictions, measure=measure)
-            assert history[-1] == pytest.approx(scored, abs=1e-12)
-            if names:
-                run = rows[["qid", "docno"]].assign(score=predictions)
-                qrels = QRELS[QRELS["qid"].isin(rows["qid"])]
-                frame = ma.evaluate({"run": run}, qrels, measure, progress=False)
-                assert scored == pytest.approx(frame["value"].mean(), abs=1e-12)
-            histories.append(history)
-        assert histories[1] == pytest.approx(histories[0], abs=1e-12)
-        assert histories[2] == pytest.approx(histories[0], abs=1e-12)
+    histories = []
+    for order in (
+        validation,
+        np.random.default_rng(1).permutation(validation),
+        np.random.default_rng(2).permutation(validation),
+    ):
+        rows = ROWS.iloc[order]
+        labels = labels_of(rows, *names)  # with the names of the documents, or without
+        ranker = ma.AspectRanker(booster(library), ma.TOMA(aspects=ASPECTS), measure=measure)
+        ranker.fit(
+            features[training],
+            labels_of(ROWS.iloc[training], *names),
+            eval_set=[(features[order], labels)],
+        )
+        (history,) = ranker.evals_result_["valid_0"].values()
+        histories.append(history)
+
+        predictions = ranker.predict(features[order])
+        assert len(np.unique(predictions)) < 10  # many are tied
+        score_of_model = ma.ranking_score(labels, predictions, measure=measure)
+        assert history[-1] == pytest.approx(score_of_model, abs=1e-12)
+        if names:
+            run = rows[["qid", "docno"]].assign(score=predictions)
+            qrels = QRELS[QRELS["qid"].isin(rows["qid"])]
+            values = ma.evaluate({"run": run}, qrels, measure, progress=False)["value"]
+            assert score_of_model == pytest.approx(values.mean(), abs=1e-12)
+    assert histories[1] == pytest.approx(histories[0], abs=1e-12)
+    assert histories[2] == pytest.approx(histories[0], abs=1e-12)
 
 
-def test_the_order_is_random() -> None:
-    """It tells nothing of labels: the means over many queries are the expected values."""
-    n_queries = 3000
-    for relevant in (1, 5):
-        orders = math.comb(10, relevant)
-        expected = sum(math.comb(10 - rank, relevant - 1) / orders / rank for rank in range(1, 11))
-        labels = np.tile(np.arange(10) < relevant, n_queries).astype(int)
-        qid = np.repeat(np.arange(n_queries), 10)
-        with pytest.warns(ma.MultiAspectWarning, match="they rank nothing"):
-            value = ma.ranking_score(labels, np.zeros(10 * n_queries), qid=qid, measure=RR)
-        assert value == pytest.approx(expected, abs=0.02)
+@pytest.mark.parametrize("n_relevant", [1, 5])
+def test_the_order_is_random(n_relevant: int) -> None:
+    """The order of tied rows tells nothing of labels: means over many queries are the expected values."""
+    n_queries, n_documents = 3000, 10
+    labels_of_query = [1] * n_relevant + [0] * (n_documents - n_relevant)
+    labels = np.tile(labels_of_query, n_queries)
+    qid = np.repeat(np.arange(n_queries), n_documents)
+    all_tied = np.zeros(n_queries * n_documents)
+
+    with pytest.warns(ma.MultiAspectWarning, match="they rank nothing"):
+        value = ma.ranking_score(labels, all_tied, qid=qid, measure=RR)
+
+    expected_rr = 0.0
+    for first_rank in range(1, n_documents + 1):
+        # The other relevant documents are at some of the ranks below the first one.
+        n_orders = math.comb(n_documents - first_rank, n_relevant - 1)
+        probability = n_orders / math.comb(n_documents, n_relevant)
+        expected_rr += probability / first_rank
+    assert value == pytest.approx(expected_rr, abs=0.02)
 
 
-def test_ties_are_broken_for_measures_that_depend_on_their_order(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("scores", "measure"),
+    [
+        # CAM of nDCG has an expected value over the orders of tied rows.
+        (ROWS["score"].to_numpy(), ma.CAM(aspects=ASPECTS) @ 5),
+        (np.arange(N), RR),
+    ],
+    ids=["an expected value", "no ties"],
+)
+def test_ties_are_broken_only_where_a_measure_depends_on_their_order(
+    scores: Any, measure: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        RowRankings, "break_ties", lambda *arguments: pytest.fail("ties were broken")
-    )
-    ma.ranking_score(labels_of(ROWS), ROWS["score"].to_numpy(), measure=ma.CAM(aspects=ASPECTS) @ 5)
-    ma.ranking_score(labels_of(ROWS), np.arange(N), measure=RR)
+    def fail(*_arguments: Any) -> None:
+        pytest.fail("ties were broken")
+
+    monkeypatch.setattr(RowRankings, "break_ties", fail)
+    ma.ranking_score(labels_of(ROWS), scores, measure=measure)
 
 
 # -- counts
@@ -294,16 +322,21 @@ def test_ties_are_broken_for_measures_that_depend_on_their_order(
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
 @pytest.mark.parametrize("measure", ["NumRel", "NumQ", "NumRet", "NumRet(rel=2)", "NumRelRet"])
 def test_counts_are_sums_in_training(measure: str, library: str) -> None:
-    """Kind: measures whose aggregate is no mean. `metric_for` and `evals_result_` averaged them."""
-    y, scores = labels_of(ROWS, "docno"), np.arange(N, dtype=float)
-    expected = ma.aggregate(ma.evaluate({"run": RUN}, QRELS, measure, progress=False))[
-        measure
-    ].item()
-    assert ma.ranking_score(y, scores, measure=measure) == expected
-    assert ma.metric_for("lightgbm", measure, y)(np.zeros(N), scores)[1] == expected
-    ranker = ma.AspectRanker(booster(library), ma.TOMA(aspects=ASPECTS), measure=measure)
+    """Measures whose aggregate is a sum over topics have that sum as their value in training, too."""
+    values = ma.evaluate({"run": RUN}, QRELS, measure, progress=False)
+    expected = ma.aggregate(values)[measure].item()
+    # All rows are retrieved, so that counts do not depend on the scores.
+    labels, scores = labels_of(ROWS, "docno"), np.arange(N, dtype=float)
+    assert ma.ranking_score(labels, scores, measure=measure) == expected
+    _name, value, _is_higher_better = ma.metric_for("lightgbm", measure, labels)(
+        np.zeros(N), scores
+    )
+    assert value == expected
+
     features = np.column_stack([ROWS["score"], np.random.default_rng(0).normal(size=N)])
-    ranker.fit(features, y.rename("t{}".format, level="qid"), eval_set=[(features, y)])
+    training_rows = ROWS.assign(qid="t" + ROWS["qid"])  # as if they were of other queries
+    ranker = ma.AspectRanker(booster(library), ma.TOMA(aspects=ASPECTS), measure=measure)
+    ranker.fit(features, labels_of(training_rows, "docno"), eval_set=[(features, labels)])
     (history,) = ranker.evals_result_["valid_0"].values()
     assert set(history) == {expected}
-    assert ranker.score(features, y) == expected
+    assert ranker.score(features, labels) == expected
