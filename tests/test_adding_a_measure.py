@@ -92,12 +92,31 @@ def contents(root: Path) -> dict[str, bytes]:
 
 
 def edit(path: Path, pattern: str, replacement: str) -> None:
+    """Replace the only match of a pattern, which may have groups."""
     text = path.read_text(encoding="utf-8")
     edited, count = re.subn(
         pattern, lambda match: match.expand(replacement), text, count=1, flags=re.MULTILINE
     )
     assert count == 1, pattern
     path.write_text(edited, encoding="utf-8")
+
+
+def add_by_hand(copy: Path) -> None:
+    """Add the example to a copy of the repository: its module, its name in the package, its source."""
+    measures = copy / "pt_multiaspect" / "measures"
+    path = measures / "half_life_utility.py"
+    path.write_text(IMPORTS + class_of_the_page(), encoding="utf-8")
+    # The docstring of the example, of one line, is extended by sections and statements.
+    edit(path, r'^(    """Half-life utility) .*"""$', rf'\1.\n{SECTIONS}    """\n{STATEMENTS}')
+    # The import follows that of search_length, and the name in __all__ precedes HarmfulCompat.
+    edit(
+        measures / "__init__.py",
+        r"^(from \.search_length .*)$",
+        rf"\1\nfrom .half_life_utility import {NAME}",
+    )
+    edit(measures / "__init__.py", r'^(    "HarmfulCompat",)$', rf'    "{NAME}",\n\1')
+    with (copy / "pt_multiaspect" / "data" / "references.bib").open("a", encoding="utf-8") as file:
+        file.write(ENTRY)
 
 
 def run(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -119,48 +138,39 @@ def run(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_the_example_works_inside_the_package(tmp_path: Path) -> None:
+    """Three files are edited by hand and a command writes the others; then the tests of measures pass."""
     copy = tmp_path / "copy"
     ignored = shutil.ignore_patterns(
         ".git", "__pycache__", "_build", "*.egg-info", ".*_cache", "build", "dist"
     )
     shutil.copytree(ROOT, copy, ignore=ignored)
     before = contents(copy)
-    measures = copy / "pt_multiaspect" / "measures"
-    module = IMPORTS + class_of_the_page()
-    (measures / "half_life_utility.py").write_text(module, encoding="utf-8")
-    edit(
-        measures / "half_life_utility.py",
-        r'^(    """Half-life utility) .*"""$',
-        rf'\1.\n{SECTIONS}    """\n{STATEMENTS}',
-    )
-    edit(
-        measures / "__init__.py",
-        r"^(from \.search_length .*)$",
-        rf"\1\nfrom .half_life_utility import {NAME}",
-    )
-    edit(measures / "__init__.py", r'^(    "HarmfulCompat",)$', rf'    "{NAME}",\n\1')
-    with (copy / "pt_multiaspect" / "data" / "references.bib").open("a", encoding="utf-8") as file:
-        file.write(ENTRY)
+    add_by_hand(copy)
+    pytest_in_copy = ("-m", "pytest", "-q", "-n", "0")
 
-    missing = run(
-        copy, "-m", "pytest", "-q", "-n", "0", "tests/test_measure_lists.py", "tests/test_values.py"
-    )
-    assert missing.returncode == 1
-    assert set(re.findall(r"^FAILED .*?::(\w+)", missing.stdout, re.MULTILINE)) <= {
+    # Tests of lists and values fail, and name the command.
+    tested = run(copy, *pytest_in_copy, "tests/test_measure_lists.py", "tests/test_values.py")
+    assert tested.returncode == 1
+    # Such as "FAILED tests/test_values.py::test_values_are_those_of_the_guard - …".
+    failed = set(re.findall(r"^FAILED .*?::(\w+)", tested.stdout, re.MULTILINE))
+    assert failed <= {
         "test_pages_list_every_measure_as_it_describes_itself",
         "test_what_is_missing_from_a_page_is_written",
         "test_values_are_those_of_the_guard",
         "test_the_guard_is_large_and_has_every_measure",
     }
-    assert missing.stdout.count("run python tests/test_measure_lists.py") >= 3
+    assert tested.stdout.count("run python tests/test_measure_lists.py") >= 3
 
+    # The command writes what is missing.
     written = run(copy, "tests/test_measure_lists.py")
     assert (written.returncode, written.stderr) == (0, "")
     after = contents(copy)
     changed = {name for name in after if after[name] != before.get(name)}
     assert changed == BY_HAND | BY_COMMAND
-    tests = [f"tests/{name}.py" for name in RULES]
-    done = run(copy, "-m", "pytest", "-q", "-n", "0", "CONTRIBUTING.md", *tests)
-    assert done.returncode == 0, done.stdout[-4000:]
-    done = run(copy, "-m", "pytest", "-q", "-n", "0", "-m", "", "tests/test_testing.py", "-k", NAME)
-    assert "1 passed" in done.stdout, done.stdout[-4000:]
+
+    # All tests of what a measure has pass, and that of the new measure by itself.
+    paths = [f"tests/{name}.py" for name in RULES]
+    tested = run(copy, *pytest_in_copy, "CONTRIBUTING.md", *paths)
+    assert tested.returncode == 0, tested.stdout[-4000:]
+    tested = run(copy, *pytest_in_copy, "-m", "", "tests/test_testing.py", "-k", NAME)
+    assert "1 passed" in tested.stdout, tested.stdout[-4000:]

@@ -104,6 +104,7 @@ def test_two_values_of_a_topic_are_refused() -> None:
 # -- seeds and folds
 # -------------------------------------------------------------------------------------
 
+#: The values of a run on three topics by seed.
 SEEDS = {1: [0.2, 0.4, 0.9], 2: [0.3, 0.5, 0.1], 5: [0.6, 0.6, 0.6]}
 
 
@@ -117,12 +118,28 @@ def seeds(measure: str = "AP") -> pd.DataFrame:
 
 
 def test_means_over_seeds() -> None:
-    table = ma.aggregate(seeds().sample(frac=1, random_state=0).sort_values("name"), over="seed")
+    """The mean and the standard deviation of the means over topics, one per seed, in any order of rows."""
+    values_by_seed = {1: [0.2, 0.4, 0.9], 2: [0.3, 0.5, 0.1], 5: [0.6, 0.6, 0.6]}
+    repeated = pd.concat(
+        [long({"a": values}, seed=seed) for seed, values in values_by_seed.items()]
+    )
+    shuffled = repeated.sample(frac=1, random_state=0)
+    table = ma.aggregate(shuffled, over="seed")
     assert list(table.columns) == ["name", "AP", "AP sd"]
+    means = [0.5, 0.3, 0.6]
+    assert table["AP"].item() == pytest.approx(statistics.fmean(means))
+    assert table["AP sd"].item() == pytest.approx(statistics.stdev(means))
+
+
+def test_means_over_seeds_of_several_runs() -> None:
+    """Run b has the values of run a, on other topics, so that both rows are the same."""
+    shuffled = seeds().sample(frac=1, random_state=0)
+    table = ma.aggregate(shuffled.sort_values("name"), over="seed")
+    assert table["name"].tolist() == ["a", "b"]
     means = [statistics.fmean(values) for values in SEEDS.values()]
-    for row in range(2):
-        assert table["AP"][row] == pytest.approx(statistics.fmean(means))
-        assert table["AP sd"][row] == pytest.approx(statistics.stdev(means))
+    for _, row in table.iterrows():
+        assert row["AP"] == pytest.approx(statistics.fmean(means))
+        assert row["AP sd"] == pytest.approx(statistics.stdev(means))
 
 
 def test_each_seed_is_aggregated_as_its_measure_is() -> None:
@@ -205,35 +222,45 @@ def test_values_that_are_no_numbers() -> None:
         ma.aggregate([])  # type: ignore[arg-type]
 
 
-def test_other_forms_of_the_same_frame() -> None:
-    frame = ma.evaluate(
-        {"a": {"q1": {"d": 1.0}}, "b": {"q1": {"e": 1.0}}}, {"q1": {"d": 1, "e": 0}, "q2": {"d": 1}},
-        {"mine": "NumRet", "AP": "AP"}, progress=False,
-    )  # fmt: skip
-    expected = ma.aggregate(frame)
-    keys = ["name", "qid", "measure"]
-    wider = pd.concat([frame, frame.assign(name="c", measure="d", qid="q3")]).astype(
-        dict.fromkeys(keys, "category")
-    )
-    wider.attrs = dict(frame.attrs)
-    for form in (
-        frame.assign(value=frame["value"].astype(str)),
-        frame.astype({"value": "Float64"}),
-        frame.set_index(["name", "qid"], drop=False),
-        frame.set_index(pd.Index([0] * len(frame))),
-        wider.iloc[: len(frame)],
-    ):
-        pd.testing.assert_frame_equal(ma.aggregate(form), expected, check_dtype=False)
+def with_unused_categories(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with categories as keys, each of which has one that no row has."""
+    other = frame.assign(name="c", measure="d", qid="q3")
+    keys = {"name": "category", "qid": "category", "measure": "category"}
+    both = pd.concat([frame, other]).astype(keys)
+    of_frame = both.iloc[: len(frame)]
+    of_frame.attrs = dict(frame.attrs)
+    return of_frame
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda frame: frame.assign(value=frame["value"].astype(str)),
+        lambda frame: frame.astype({"value": "Float64"}),
+        lambda frame: frame.set_index(["name", "qid"], drop=False),
+        lambda frame: frame.set_index(pd.Index([0] * len(frame))),
+        with_unused_categories,
+    ],
+    ids=["values as text", "nullable values", "index of keys", "repeated index", "categories"],
+)
+def test_other_forms_of_the_same_frame(change: Any) -> None:
+    runs = {"a": {"q1": {"d": 1.0}}, "b": {"q1": {"e": 1.0}}}
+    qrels = {"q1": {"d": 1, "e": 0}, "q2": {"d": 1}}
+    frame = ma.evaluate(runs, qrels, {"mine": "NumRet", "AP": "AP"}, progress=False)
+    aggregated = ma.aggregate(change(frame))
+    pd.testing.assert_frame_equal(aggregated, ma.aggregate(frame), check_dtype=False)
 
 
 def test_intervals_of_values_in_percent_are_not_cut_off() -> None:
-    """They were cut off at the largest value."""
+    """An interval of values in [0, 1] ends at 1; one of values beyond has no such end."""
     values = [0.9, 0.8, 0.99, 0.2]
-    whole = ma.aggregate(long({"a": values}), ci=0.95).iloc[0]
-    percent = ma.aggregate(long({"a": [100 * value for value in values]}), ci=0.95).iloc[0]
-    assert whole["AP 95% high"] == 1
-    assert percent["AP 95% low"] == pytest.approx(100 * whole["AP 95% low"])
-    assert percent["AP 95% high"] == pytest.approx(2 * percent["AP"] - percent["AP 95% low"])
+    fractions = ma.aggregate(long({"a": values}), ci=0.95).iloc[0]
+    percentages = ma.aggregate(long({"a": [100 * value for value in values]}), ci=0.95).iloc[0]
+    assert fractions["AP 95% high"] == 1
+    assert percentages["AP 95% low"] == pytest.approx(100 * fractions["AP 95% low"])
+    # The interval is symmetric, as it is not cut off.
+    half = percentages["AP"] - percentages["AP 95% low"]
+    assert percentages["AP 95% high"] == pytest.approx(percentages["AP"] + half)
 
 
 def test_the_range_of_values_is_that_of_all_runs() -> None:
@@ -242,26 +269,28 @@ def test_the_range_of_values_is_that_of_all_runs() -> None:
     assert ma.aggregate(long(runs), ci=0.95)["AP 95% high"][1] > 1
 
 
-def test_categories_without_rows_are_left_out() -> None:
-    """Groups of pandas 2 include them."""
+def test_categories_without_rows_are_left_out_of_aggregates() -> None:
+    """pandas 2 has groups for categories without rows by default."""
     repeated = pd.concat(
         [long({"a": [1.0, 0.5], "b": [0.5, 0.5]}).assign(seed=seed) for seed in "xyz"]
     )
     expected = ma.aggregate(repeated[repeated["seed"] != "z"], over="seed")
-    as_category = repeated.astype({"seed": "category", "name": "category", "measure": "category"})
-    pd.testing.assert_frame_equal(
-        ma.aggregate(as_category[as_category["seed"] != "z"], over="seed"), expected
-    )
-    topics = pd.concat(
+    categories = repeated.astype({"seed": "category", "name": "category", "measure": "category"})
+    without_z = categories[categories["seed"] != "z"]  # z is a category without rows
+    pd.testing.assert_frame_equal(ma.aggregate(without_z, over="seed"), expected)
+
+
+def test_categories_without_rows_are_left_out_of_comparisons() -> None:
+    values = pd.concat(
         [
             long({"a": [1.0, 0.5, 0.2], "b": [0.5, 0.5, 0.1]}),
             long({"a": [1.0, 0.5], "b": [0.5, 0.25]}, "RR"),
         ]
     )
-    three = pd.concat([topics, topics.assign(measure="P@5")]).astype({"measure": "category"})
+    measures = pd.Categorical(values["measure"], categories=["AP", "P@5", "RR"])
     pd.testing.assert_frame_equal(
-        ma.analysis.compare_with_baseline(three.iloc[: len(topics)], "a"),
-        ma.analysis.compare_with_baseline(topics, "a"),
+        ma.analysis.compare_with_baseline(values.assign(measure=measures), "a"),
+        ma.analysis.compare_with_baseline(values, "a"),
         check_dtype=False,
         check_categorical=False,
     )
@@ -281,14 +310,16 @@ def experiment(**options: Any) -> Any:
 
 @pytest.mark.slow
 def test_both_results_of_an_experiment() -> None:
-    both, alone = experiment(perquery="both"), experiment(perquery=True)
-    pd.testing.assert_frame_equal(ma.aggregate(both), ma.aggregate(alone))
-    assert (
-        ma.aggregate(both).iloc[:, 1:].to_numpy().tolist()
-        == both[0].loc[:, ma.aggregate(both).columns[1:]].to_numpy().tolist()
-    )
-    pd.testing.assert_frame_equal(ma.aggregate(tuple(both)), ma.aggregate(alone))
-    assert len(ma.aggregate(both, ci=0.9)) == 2
+    """`perquery="both"` returns the means and the values per query: the latter are aggregated."""
+    both = experiment(perquery="both")
+    means_of_pyterrier, _ = both
+    per_query = experiment(perquery=True)
+    means = ma.aggregate(both)
+    pd.testing.assert_frame_equal(means, ma.aggregate(per_query))
+    pd.testing.assert_frame_equal(ma.aggregate(tuple(both)), means)
+    for measure in means.columns.drop("name"):
+        assert means[measure].tolist() == means_of_pyterrier[measure].tolist()
+    assert len(ma.aggregate(both, ci=0.9)) == 2  # systems
 
 
 @pytest.mark.filterwarnings("ignore:1 topic:UserWarning")

@@ -73,37 +73,55 @@ def grid() -> tuple[Any, dict[Any, Any]]:
     return FIRST >> readable, {readable: {"weight": [0.0, 5.0, 20.0, 80.0]}}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_grid_searches(jobs) -> None:
-    """Also in processes that run already when an alias and its scales are made."""
+@pytest.fixture
+def measure_and_alias(jobs: int) -> tuple[ma.Measure, ma.Measure]:
+    """Return a measure with named scales and its alias, both made when the processes already run."""
     pipeline, params = grid()
-    pt.GridScan(pipeline, params, TOPICS, QRELS, ["map"], jobs=jobs)
+    pt.GridScan(pipeline, params, TOPICS, QRELS, ["map"], jobs=jobs)  # starts the processes
     scales = ma.Aspects(
         {"relevance": 2, "readability": ma.Aspect(3, threshold=1)}, name=f"test-labels-{jobs}"
     )
     measure = ma.CAM(aspects=scales) @ 5
-    late = ma.alias("late", measure)
-    scan = pt.GridScan(pipeline, params, TOPICS, QRELS, [late, nDCG @ 10], jobs=jobs)
+    return measure, ma.alias("late", measure)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_grid_scans(jobs: int, measure_and_alias: tuple[ma.Measure, ma.Measure]) -> None:
+    measure, alias = measure_and_alias
+    pipeline, params = grid()
+    scan = pt.GridScan(pipeline, params, TOPICS, QRELS, [alias, nDCG @ 10], jobs=jobs)
     expected = pt.GridScan(pipeline, params, TOPICS, QRELS, [measure, nDCG @ 10])
     assert scan["late"].tolist() == expected[str(measure)].tolist()
-    result, wanted = (
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_grid_searches(jobs: int, measure_and_alias: tuple[ma.Measure, ma.Measure]) -> None:
+    pipeline, params = grid()
+    by_measure, by_alias = [
         pt.GridSearch(
             pipeline, params, TOPICS, QRELS, metric=metric, jobs=jobs, return_type="best_setting"
         )
-        for metric in (late, measure)
-    )
-    assert str(result) == str(wanted)
+        for metric in measure_and_alias
+    ]
+    assert str(by_alias) == str(by_measure)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_grid_searches_with_folds(
+    jobs: int, measure_and_alias: tuple[ma.Measure, ma.Measure]
+) -> None:
+    measure, alias = measure_and_alias
+    pipeline, params = grid()
     folds = [TOPICS[:3], TOPICS[3:]]
-    frames, settings = zip(
-        *(
-            pt.KFoldGridSearch(pipeline, params, folds, QRELS, metric=metric, jobs=jobs)
-            for metric in (late, measure)
-        ),
-        strict=True,
+    expected_results, expected_settings = pt.KFoldGridSearch(
+        pipeline, params, folds, QRELS, metric=measure, jobs=jobs
     )
-    pd.testing.assert_frame_equal(*frames)
-    assert str(settings[0]) == str(settings[1])
+    results, settings = pt.KFoldGridSearch(pipeline, params, folds, QRELS, metric=alias, jobs=jobs)
+    pd.testing.assert_frame_equal(results, expected_results)
+    assert str(settings) == str(expected_settings)
 
 
 @pytest.mark.slow
@@ -243,16 +261,21 @@ def test_one_alias_of_two_measures_in_pyterrier(door) -> None:
 
 
 @pytest.mark.parametrize(
-    "metrics", [{"overall": CAM_10}, {"overall": "CAM@10"}, {"map": nDCG @ 10}]
+    ("name", "measure"),
+    [("overall", CAM_10), ("overall", "CAM@10"), ("map", nDCG @ 10)],
+    ids=["an object", "a string", "a name that is a measure"],
 )
-def test_a_mapping_of_aliases_in_pyterrier_names_the_function(metrics: dict[str, Any]) -> None:
-    """PyTerrier takes the keys for measures: "unknown measure 'overall'", or the values of map."""
-    expected = rf"'{next(iter(metrics))}' is an alias here.*\[pt_multiaspect\.alias\('{next(iter(metrics))}', "
-    with pytest.raises(MultiAspectError, match=expected):
-        pt.Experiment([FIRST], TOPICS, QRELS, metrics)
+def test_a_mapping_of_aliases_in_pyterrier_names_the_function(name: str, measure: Any) -> None:
+    """PyTerrier takes keys for measures: the error says to use [pt_multiaspect.alias('overall', …)].
+
+    Without it, 'overall' would be unknown, and the values of 'map' would be those of AP.
+    """
+    message = rf"'{name}' is an alias here.*\[pt_multiaspect\.alias\('{name}', "
+    with pytest.raises(MultiAspectError, match=message):
+        pt.Experiment([FIRST], TOPICS, QRELS, {name: measure})
     pipeline, params = grid()
-    with pytest.raises(MultiAspectError, match=expected):
-        pt.GridScan(pipeline, params, TOPICS, QRELS, metrics)
+    with pytest.raises(MultiAspectError, match=message):
+        pt.GridScan(pipeline, params, TOPICS, QRELS, {name: measure})
 
 
 def test_a_mapping_that_pyterrier_reads_remains() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -45,11 +46,15 @@ def test_nothing_but_the_result_is_printed_without_another_stream(
     assert json.loads(capsys.readouterr().out)[0]["name"] == "alpha"
 
 
-def test_output_to_a_closed_stream_fails(trec_files, monkeypatch, capsys):
+def test_a_closed_stream_does_not_matter_to_output_to_a_file(trec_files, monkeypatch, capsys):
     monkeypatch.chdir(trec_files)
-    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stdout", None)  # as Python has it where the stream is closed
     assert main([*EVALUATE, "-o", "table.csv", "runs"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_output_to_a_closed_stream_fails(trec_files, monkeypatch, capsys):
+    monkeypatch.chdir(trec_files)
     monkeypatch.setattr(sys, "stdout", None)
     assert main([*EVALUATE, "runs"]) == 1
     assert capsys.readouterr().err == "pt-multiaspect: error: output: Bad file descriptor\n"
@@ -66,13 +71,22 @@ def test_output_to_a_closed_stream_fails(trec_files, monkeypatch, capsys):
         ([*EVALUATE, "-m", "Nope"], "2>&-", 2, ""),
         (EVALUATE, "> /dev/full", 1, "pt-multiaspect: error: output: No space left on device\n"),
     ],
+    ids=[
+        "closed output",
+        "closed errors",
+        "closed output and errors",
+        "closed input",
+        "an error and closed errors",
+        "a full device",
+    ],
 )
 def test_closed_and_full_streams(trec_files, command, redirection, code, error):
+    """The shell closes or redirects a stream, as in `pt-multiaspect … >&-`, which closes the output."""
     if "/dev/full" in redirection and not os.path.exists("/dev/full"):
         pytest.skip("requires /dev/full")
-    shell = f'exec "$@" {redirection}'
+    line = [sys.executable, "-m", "pt_multiaspect", *command, "--format=json", "runs"]
     ended = subprocess.run(
-        ["/bin/sh", "-c", shell, "sh", sys.executable, "-m", "pt_multiaspect", *command, "--format=json", "runs"],
+        f"{shlex.join(line)} {redirection}", shell=True,
         capture_output=True, text=True, cwd=trec_files, env=os.environ | {"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert (ended.returncode, ended.stderr) == (code, error)
@@ -96,27 +110,37 @@ def test_ctrl_c_during_imports_is_no_traceback(tmp_path):
 
 
 def test_an_ignored_ctrl_c_stays_ignored(tmp_path):
-    """Processes in the background of some shells ignore it."""
+    """Some shells start processes in the background so that they ignore it.
+
+    The script of the program catches it while the package is imported, unless it is ignored.
+    """
+    # A package in place of the real one that interrupts its own process when it is imported.
     package = tmp_path / "pt_multiaspect"
     package.mkdir()
     (package / "__init__.py").write_text(
-        "import os, signal\nos.kill(os.getpid(), "
-        "signal.SIGINT)\nprint(signal.getsignal(signal.SIGINT).name)\n"
+        "import os, signal\n"
+        "os.kill(os.getpid(), signal.SIGINT)\n"
+        "print(signal.getsignal(signal.SIGINT).name)\n"
     )
     (package / "cli.py").write_text("def main():\n    return 3\n")
-    code = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
-        "from pt_multiaspect_shell import main; sys.exit(main())"
+    # The program, in a process that ignores Ctrl-C.
+    program = (
+        "import signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "from pt_multiaspect_shell import main\n"
+        "sys.exit(main())\n"
     )
     environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     ended = subprocess.run(
-        [sys.executable, "-c", code, "evaluate"],
+        [sys.executable, "-c", program, "evaluate"],
         capture_output=True,
         text=True,
         env=environment,
         cwd=tmp_path,
     )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (3, "SIG_IGN\n", "")
+    assert ended.returncode == 3  # that of main, which is reached
+    assert ended.stdout == "SIG_IGN\n"
+    assert ended.stderr == ""
 
 
 def test_ctrl_c_is_one_line(trec_files, monkeypatch, capsys):
@@ -135,37 +159,55 @@ def test_ctrl_c_is_one_line(trec_files, monkeypatch, capsys):
     assert capsys.readouterr().err.strip() == "pt-multiaspect: error: interrupted"
 
 
-def test_labels_that_are_not_utf_8_or_not_of_the_locale(cli, trec_files):
-    odd, tau = os.fsdecode(b"caf\xe9"), "τ".encode().decode("ascii", "surrogateescape")
-    for option in ("-m", "--suite", "--sort", "--baseline", "--aspects"):
-        code, out, err = cli("evaluate", "-m", "AP", option, f"{odd}=AP", "runs")
-        assert (code, out, err.count("\n"), "Traceback" in err) == (2, "", 1, False)
-    code, out, err = cli("evaluate", "-m", f"{odd}=AP", "runs")
+#: "café" in Latin-1 as Python has it in `sys.argv`: its last byte is no UTF-8.
+NOT_UTF_8 = os.fsdecode(b"caf\xe9")
+
+
+@pytest.mark.parametrize("option", ["-m", "--suite", "--sort", "--baseline", "--aspects"])
+def test_labels_that_are_not_utf_8_are_errors_of_one_line(cli, option):
+    code, out, err = cli("evaluate", "-m", "AP", option, f"{NOT_UTF_8}=AP", "runs")
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_errors_of_labels_that_are_not_utf_8_name_the_option(cli):
+    _, _, err = cli("evaluate", "-m", f"{NOT_UTF_8}=AP", "runs")
     assert "--measure: expected UTF-8, got 'caf\\udce9=AP'" in err
-    code, out, err = cli(
-        "evaluate", "-m", "AP", "runs", qrels=(f"{odd}=relevance.txt", "b=credibility.txt")
-    )
-    assert (code, out, err) == (
-        2,
-        "",
-        "pt-multiaspect: error: --qrels: expected UTF-8, got 'caf\\udce9'\n",
-    )
+    qrels = (f"{NOT_UTF_8}=relevance.txt", "b=credibility.txt")
+    code, out, err = cli("evaluate", "-m", "AP", "runs", qrels=qrels)
+    assert (code, out) == (2, "")
+    assert err == "pt-multiaspect: error: --qrels: expected UTF-8, got 'caf\\udce9'\n"
+
+
+def test_labels_that_are_not_of_the_locale(cli):
+    """In a locale of ASCII, Python has the bytes of "τ" as two characters in `sys.argv`."""
+    tau = "τ".encode().decode("ascii", "surrogateescape")
     code, out, err = cli("evaluate", "-m", f"{tau}=AP", "runs", "--sort", tau)
-    assert (code, out.splitlines()[0], err) == (0, "name\tτ", "")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "name\tτ"
 
 
 @pytest.mark.slow
-def test_labels_in_a_locale_without_utf_8(trec_files):
-    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    for label, code, out, err in (
-        ("τ".encode(), 0, b"name\t?\n", b""),
+@pytest.mark.parametrize(
+    ("label", "code", "beginning_of_output", "part_of_error"),
+    [
+        ("τ".encode(), 0, b"name\t?\n", b""),  # the locale has no character for it
         (b"caf\xe9", 2, b"", b"expected UTF-8"),
-    ):
-        ended = subprocess.run(
-            [sys.executable, "-m", "pt_multiaspect", *EVALUATE[:3], "-m", label + b"=AP", "runs"],
-            capture_output=True, cwd=trec_files, env=os.environ | plain | {"PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
-        assert ended.returncode == code, ended.stderr
-        assert ended.stdout.startswith(out)
-        assert err in ended.stderr
-        assert b"Traceback" not in ended.stderr
+    ],
+    ids=["UTF-8", "Latin-1"],
+)
+def test_labels_in_a_locale_without_utf_8(
+    trec_files, label, code, beginning_of_output, part_of_error
+):
+    """A label of a measure, as in -m "τ=AP", in a process whose locale has ASCII only."""
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    qrels = ["--qrels", "relevance=relevance.txt"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "pt_multiaspect", "evaluate", *qrels, "-m", label + b"=AP", "runs"],
+        capture_output=True, cwd=trec_files, env=os.environ | ascii_only | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert ended.returncode == code, ended.stderr
+    assert ended.stdout.startswith(beginning_of_output)
+    assert part_of_error in ended.stderr
+    assert b"Traceback" not in ended.stderr

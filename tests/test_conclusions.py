@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from shared_data import golden, shared_path
 
 import pt_multiaspect as ma
@@ -175,15 +176,22 @@ def test_the_golden_file_has_all_kinds() -> None:
 # -----------------
 
 
-def equal_means() -> pd.DataFrame:
-    """Return values of a and b whose means are equal, though floating-point sums differ, beside a run c of 1e6."""
-    values = {"a": [0.2, 0.4, 0.0], "b": [0.0, 0.0, 0.6], "c": [1e6, 1e6, 1e6]}
+def values_frame(values_by_run: dict[str, list[float]], measure: str = "M") -> pd.DataFrame:
+    """Return the long frame of the values of runs on the topics q0, q1, …"""
     rows = [
-        (name, f"q{topic}", "M", value)
-        for name in values
-        for topic, value in enumerate(values[name])
+        (name, f"q{topic}", measure, value)
+        for name, values in values_by_run.items()
+        for topic, value in enumerate(values)
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+#: The means of a and b are 0.2, though sums of floats differ; c has much larger values.
+EQUAL_MEANS = {"a": [0.2, 0.4, 0.0], "b": [0.0, 0.0, 0.6], "c": [1e6, 1e6, 1e6]}
+
+
+def equal_means() -> pd.DataFrame:
+    return values_frame(EQUAL_MEANS)
 
 
 @pytest.mark.parametrize("test", ["t", "bootstrap", "permutation", "tukey"])
@@ -202,27 +210,36 @@ def test_kind_zero_decided_once_in_tests(test: str, baseline: str) -> None:
 
 
 def test_kind_zero_decided_by_pair() -> None:
-    """Kind: another run with large values does not turn a difference of two runs into a rounding error."""
-    frame = equal_means()
-    frame.loc[frame["name"] == "b", "value"] = [0.2 + 1e-7, 0.4 + 1e-7, 1e-7]
-    found = analysis.compare_with_baseline(frame, "a").set_index("name").loc["b"]
-    assert found["wins"] == 3
-    assert found["difference"] == pytest.approx(1e-7)
+    """A run with large values does not turn a small difference of two others into a rounding error."""
+    frame = values_frame(
+        {
+            "a": [0.2, 0.4, 0.0],
+            "b": [0.2 + 1e-7, 0.4 + 1e-7, 0.0 + 1e-7],  # better on all three topics
+            "c": [1e6, 1e6, 1e6],
+        }
+    )
+    comparison = analysis.compare_with_baseline(frame, "a").set_index("name").loc["b"]
+    assert comparison["wins"] == 3
+    assert comparison["difference"] == pytest.approx(1e-7)
     table = analysis.ranks(frame, {"M": "higher"}, n_resamples=10).table.set_index("name")
     assert table["rank"].to_dict() == {"a": 3, "b": 2, "c": 1}
 
 
 def test_kind_zero_decided_once_in_ranks_and_variants() -> None:
-    """Kind: equal means share a rank, by each measure and as variants."""
-    frame = equal_means()
-    twice = pd.concat([frame, frame.assign(measure="N", value=frame["value"] ** 2)])
+    """Equal means share a rank and have the difference 0, whatever the rounding of their sums."""
+    frame = equal_means()  # a and b have equal means, c is better
+    squares = frame.assign(measure="N", value=frame["value"] ** 2)
+    both = pd.concat([frame, squares])
     directions = {"M": "higher", "N": "higher"}
-    table = analysis.ranks(twice, directions, n_resamples=10).table
-    assert table.loc[table["measure"] == "M", "rank"].tolist() == [2, 2, 1]
-    found = analysis.multiverse(twice, reference="M", baseline="a", measures=directions)
-    assert found.runs["rank"].tolist() == [2, 2, 1]
-    assert found.pairs["difference"].tolist()[0] == 0
-    assert ma.robustness(frame[frame["name"] != "c"]).table["difference"].item() == 0
+    expected_ranks = {"a": 2, "b": 2, "c": 1}
+    table = analysis.ranks(both, directions, n_resamples=10).table
+    by_m = table[table["measure"] == "M"].set_index("name")
+    assert by_m["rank"].to_dict() == expected_ranks
+    multiverse = analysis.multiverse(both, reference="M", baseline="a", measures=directions)
+    assert multiverse.runs["rank"].tolist() == list(expected_ranks.values())
+    assert multiverse.pairs["difference"].tolist()[0] == 0  # of a and b
+    a_and_b = frame[frame["name"] != "c"]
+    assert ma.robustness(a_and_b).table["difference"].item() == 0
 
 
 def test_kind_zero_decided_once_among_the_best_runs() -> None:
@@ -233,65 +250,79 @@ def test_kind_zero_decided_once_among_the_best_runs() -> None:
         assert ma.robustness(ordered).table["a"].item() == first
 
 
-def test_kind_zero_decided_once_at_the_least_weights() -> None:
-    """Kind: no weighting reverses the order of runs that tie exactly at the least weights of the aspects."""
-    values = {"a": {"x": [0.0, 0.0], "y": [0.5, 0.5]}, "b": {"x": [0.1, 0.1], "y": [0.475, 0.475]}}
-    rows = [
-        (name, f"q{topic}", aspect, value)
-        for name, aspects in values.items()
-        for aspect, topics in aspects.items()
-        for topic, value in enumerate(topics)
-    ]
-    frame = pd.DataFrame(rows, columns=COLUMNS)
-    directions = {"x": "higher", "y": "higher"}
-    for baseline, fraction in (("a", 1.0), ("b", 0.0)):
-        found = analysis.weightings(
-            frame, measures=directions, at_least={"x": 0.2}, baseline=baseline
-        )
-        assert found.pairs[["fraction", "fraction_lower"]].iloc[0].tolist() == [
-            fraction,
-            1 - fraction,
-        ]
-        assert np.isnan(found.pairs["distance"].item())
-        assert found.pairs["reversal"].item() == ""
-        assert found.aspects["reverses_at"].isna().all()
-        assert found.summary.startswith("0 of 1 pair changes its order under some weighting, ")
+def values_by_aspect(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
+    """Return the long frame of values by run, aspect and topic."""
+    frames = []
+    for name, values_of_run in values.items():
+        for aspect, values_of_topics in values_of_run.items():
+            frames.append(values_frame({name: values_of_topics}, aspect))
+    return pd.concat(frames, ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "fraction", "fraction_lower"), [("a", 1.0, 0.0), ("b", 0.0, 1.0)]
+)
+def test_kind_zero_decided_once_at_the_least_weights(
+    baseline: str, fraction: float, fraction_lower: float
+) -> None:
+    """No weighting reverses the order of runs that tie exactly at the least weight of an aspect.
+
+    b is better on x by 0.1 and worse on y by 0.025: with 0.2 · 0.1 = 0.8 · 0.025 they tie at the
+    least weight 0.2 of x, and b is higher with any larger one.
+    """
+    frame = values_by_aspect(
+        {"a": {"x": [0.0, 0.0], "y": [0.5, 0.5]}, "b": {"x": [0.1, 0.1], "y": [0.475, 0.475]}}
+    )
+    weightings = analysis.weightings(
+        frame,
+        measures={"x": "higher", "y": "higher"},
+        at_least={"x": 0.2},
+        baseline=baseline,
+    )
+    (pair,) = weightings.pairs.to_dict("records")
+    # With the baseline a, all weightings have the other run, b, higher.
+    assert (pair["fraction"], pair["fraction_lower"]) == (fraction, fraction_lower)
+    assert np.isnan(pair["distance"])
+    assert pair["reversal"] == ""
+    assert weightings.aspects["reverses_at"].isna().all()
+    assert weightings.summary.startswith("0 of 1 pair changes its order under some weighting, ")
 
 
 def test_silent_weightings_that_reverse_the_order() -> None:
-    """A reversal that is no rounding error is named, however small the differences are."""
-    values = {"a": {"x": [2e-9, 2e-9], "y": [0.0, 0.0]}, "b": {"x": [0.0, 0.0], "y": [1e-9, 1e-9]}}
-    rows = [
-        (name, f"q{topic}", aspect, value)
-        for name, aspects in values.items()
-        for aspect, topics in aspects.items()
-        for topic, value in enumerate(topics)
-    ]
-    found = analysis.weightings(
-        pd.DataFrame(rows, columns=COLUMNS),
-        measures={"x": "higher", "y": "higher"},
-        at_least={"y": 0.1},
+    """A reversal that is no rounding error is named, however small the differences are.
+
+    a is better on x by 2e-9, b on y by 1e-9: they tie where y has twice the weight of x.
+    """
+    frame = values_by_aspect(
+        {"a": {"x": [2e-9, 2e-9], "y": [0.0, 0.0]}, "b": {"x": [0.0, 0.0], "y": [1e-9, 1e-9]}}
     )
-    assert found.pairs["reversal"].item() == "y 0.67 instead of 0.55, x 0.33"
-    assert found.aspects["reverses_at"].tolist() == pytest.approx([1 / 3, 2 / 3])
+    weightings = analysis.weightings(
+        frame, measures={"x": "higher", "y": "higher"}, at_least={"y": 0.1}
+    )
+    assert weightings.aspects["reverses_at"].tolist() == pytest.approx([1 / 3, 2 / 3])
+    # Equal weights in excess of the least ones, 0 and 0.1, are 0.45 and 0.55.
+    assert weightings.pairs["reversal"].item() == "y 0.67 instead of 0.55, x 0.33"
 
 
 def test_kind_sampled_weightings_look_at_the_corners() -> None:
-    """Kind: 256 sampled weightings do not show all; a corner that reverses the order counts."""
+    """256 sampled weightings do not show all: those that give one aspect all weight count too.
+
+    a is better on x by 0.3 and worse on y by 0.001, so that only y alone reverses the order.
+    """
     rng = np.random.default_rng(0)
     rows = []
     for topic in range(10):
         x, y = 0.2 + 0.02 * rng.uniform(size=2)
         rows += [("a", f"q{topic}", "x", x + 0.3), ("a", f"q{topic}", "y", y + 0.8 - 0.001)]
         rows += [("b", f"q{topic}", "x", x), ("b", f"q{topic}", "y", y + 0.8)]
-    found = analysis.weightings(
+    weightings = analysis.weightings(
         pd.DataFrame(rows, columns=COLUMNS),
         "MM",
         measures={"x": "higher", "y": "higher"},
         n_resamples=10,
     )
-    assert found.pairs["fraction"].item() == 1
-    assert found.summary.startswith(
+    assert weightings.pairs["fraction"].item() == 1  # of the sampled ones, a is higher
+    assert weightings.summary.startswith(
         "1 of 1 pair changes its order under some weighting (of 256 sampled, and those that give "
         "one aspect all weight), 0 for between "
     )
@@ -302,56 +333,74 @@ def test_kind_sampled_weightings_look_at_the_corners() -> None:
 
 
 def labels_world(columns: list[str], qrels: list[list[Any]], run: list[str]) -> tuple[Any, Any]:
+    """Return the run "r", a ranking of one topic, and the qrels with these columns of labels."""
     frame = pd.DataFrame(qrels, columns=["qid", "docno", *columns])
-    rows = [("q1", docno, -rank) for rank, docno in enumerate(run)]
-    return {"r": pd.DataFrame(rows, columns=["qid", "docno", "score"])}, frame
+    return {"r": run_of_q1(run)}, frame
+
+
+def run_of_q1(docnos: list[str]) -> pd.DataFrame:
+    rows = [("q1", docno, -rank) for rank, docno in enumerate(docnos)]
+    return pd.DataFrame(rows, columns=["qid", "docno", "score"])
+
+
+#: The mean over relevance and credibility of the fraction of relevant documents in the first two.
+MEAN_P_2 = ma.CAM(base="P@2", aspects={"relevance": 1, "credibility": 1})
 
 
 def test_kind_documents_without_donors_leave_the_interval() -> None:
-    """Kind: where no document can donate labels, the exact interval stands, and expected values are left out."""
+    """Expected values draw a missing label from documents with the same other labels, the donors.
+
+    d2, of relevance 0, has no credibility, and the only other document has relevance 1.
+    """
     runs, qrels = labels_world(
         ["relevance", "credibility"], [["q1", "d1", 1, 1], ["q1", "d2", 0, None]], ["d2", "d1"]
     )
-    measure = {"CAM": ma.CAM(base="P@2", aspects={"relevance": 1, "credibility": 1})}
-    found = analysis.missing_labels(runs, qrels, measure)
-    row = found.runs.iloc[0]
-    assert row[["low", "high", "exact"]].tolist() == [0.5, 0.75, True]
+    result = analysis.missing_labels(runs, qrels, {"CAM": MEAN_P_2})
+    row = result.runs.iloc[0]
+    assert row["low"] == (1 / 2 + 1 / 2) / 2  # d2 is not credible
+    assert row["high"] == (1 / 2 + 2 / 2) / 2  # d2 is credible
+    assert row["exact"]
     assert np.isnan(row["expected"])
-    assert found.universe["unfilled"].tolist() == [0, 1]
-    assert sum("CAM has no expected values: " in note for note in found.notes) == 1
+    unfilled = result.universe.set_index("aspect")["unfilled"]
+    assert unfilled.to_dict() == {"relevance": 0, "credibility": 1}
+    assert sum("CAM has no expected values: " in note for note in result.notes) == 1
 
 
-def test_silent_expected_values_with_donors_and_without_draws() -> None:
-    """Documents with donors, or n_samples=0, say nothing about expected values."""
+@pytest.mark.parametrize("n_samples", [100, 0])
+def test_silent_expected_values_with_donors_and_without_draws(n_samples: int) -> None:
+    """Nothing is said of expected values where there are donors, or where none are asked for.
+
+    d3, of relevance 0, has no credibility; d2 has the same relevance, and so is its donor.
+    """
     runs, qrels = labels_world(
         ["relevance", "credibility"],
         [["q1", "d1", 1, 1], ["q1", "d2", 0, 0], ["q1", "d3", 0, None]],
         ["d3", "d1"],
     )
-    measure = {"CAM": ma.CAM(base="P@2", aspects={"relevance": 1, "credibility": 1})}
-    for n_samples in (100, 0):
-        found = analysis.missing_labels(runs, qrels, measure, n_samples=n_samples)
-        assert not any("expected values" in note for note in found.notes)
-        assert np.isnan(found.runs["expected"].item()) == (n_samples == 0)
+    result = analysis.missing_labels(runs, qrels, {"CAM": MEAN_P_2}, n_samples=n_samples)
+    assert not any("expected values" in note for note in result.notes)
+    has_no_expected_value = np.isnan(result.runs["expected"].item())
+    assert has_no_expected_value == (n_samples == 0)
 
 
 @pytest.mark.parametrize(
     ("base", "cutoff", "n_documents"),
     [
-        ({"relevance": "R@1", "credibility": "R@2"}, 2, 3),
-        ({"relevance": "P@1", "credibility": "SetP"}, None, 4),
+        ({"relevance": "R@1", "credibility": "R@2"}, 2, 3),  # new, d1, and d2, which is judged
+        ({"relevance": "P@1", "credibility": "SetP"}, None, 4),  # all documents of the run
     ],
+    ids=["deepest cutoff 2", "no cutoff"],
 )
 def test_kind_cutoffs_of_bases_by_aspect(
     base: dict[str, str], cutoff: int | None, n_documents: int
 ) -> None:
-    """Kind: the universe ends at the deepest cutoff of all bases, and has no end if one base has none."""
+    """The documents whose labels matter end at the deepest cutoff of all bases, if all have one."""
     qrels = [["q1", "d1", 1, 1], ["q1", "d2", 0, 0]]
     runs, frame = labels_world(["relevance", "credibility"], qrels, ["new", "d1", "d2", "low"])
     measure = ma.CAM(base=base, aspects={"relevance": 1, "credibility": 1})
-    found = analysis.missing_labels(runs, frame, measure, n_samples=0)
-    assert found.universe["documents"].tolist() == [n_documents] * 2
     assert measure.cutoff == cutoff
+    result = analysis.missing_labels(runs, frame, measure, n_samples=0)
+    assert result.universe["documents"].tolist() == [n_documents, n_documents]  # of each aspect
 
 
 def test_kind_directions_of_variants_in_a_mapping() -> None:
@@ -369,39 +418,55 @@ def test_kind_directions_of_variants_in_a_mapping() -> None:
     assert found.multiverse.variants["difference"].tolist() == pytest.approx([0.4075, -0.4075])
 
 
+def toma_of_order(weights: dict[tuple[int, int], float]) -> dict[str, ma.Measure]:
+    order = ma.Order(weights, ["relevance", "credibility"])
+    return {"TOMA": ma.TOMA(base="P@2", order=order)}
+
+
+#: An order that lacks (0, 1) and (1, 0).
+INCOMPLETE = {(0, 0): 0.0, (1, 1): 3.0}
+LABELS_OF_INCOMPLETE = [["q1", "d1", 1, 1], ["q1", "d2", 0, 0]]
+
+
 def test_kind_orders_without_weights_of_possible_labels() -> None:
-    """Kind: an order that lacks labels which a document may have is named, with the remedy; others are silent."""
-    qrels = [["q1", "d1", 1, 1], ["q1", "d2", 0, 0]]
-    runs, frame = labels_world(["relevance", "credibility"], qrels, ["d1", "new"])
-    weights = {(0, 0): 0.0, (1, 1): 3.0}
-    measure = {"TOMA": ma.TOMA(base="P@2", order=ma.Order(weights, ["relevance", "credibility"]))}
+    """The document that is not judged may have labels that the order lacks: these are named."""
+    runs, qrels = labels_world(
+        ["relevance", "credibility"], LABELS_OF_INCOMPLETE, ["d1", "not judged"]
+    )
     with pytest.raises(
         ma.MultiAspectError, match=r"^TOMA: .* none for \(0.0, 1.0\) .*; add them to"
     ):
-        analysis.missing_labels(runs, frame, measure)
-    judged, _ = labels_world(["relevance", "credibility"], qrels, ["d1", "d2"])
-    assert analysis.missing_labels(judged, frame, measure).runs["exact"].all()
-    whole = {**weights, (0, 1): 1.0, (1, 0): 2.0}
-    measure = {"TOMA": ma.TOMA(base="P@2", order=ma.Order(whole, ["relevance", "credibility"]))}
-    assert analysis.missing_labels(runs, frame, measure).runs["exact"].all()
+        analysis.missing_labels(runs, qrels, toma_of_order(INCOMPLETE))
+
+
+@pytest.mark.parametrize(
+    ("weights", "run"),
+    [
+        (INCOMPLETE, ["d1", "d2"]),
+        ({**INCOMPLETE, (0, 1): 1.0, (1, 0): 2.0}, ["d1", "not judged"]),
+    ],
+    ids=["no labels are missing", "the order has all labels"],
+)
+def test_silent_orders_with_weights_of_possible_labels(
+    weights: dict[tuple[int, int], float], run: list[str]
+) -> None:
+    runs, qrels = labels_world(["relevance", "credibility"], LABELS_OF_INCOMPLETE, run)
+    assert analysis.missing_labels(runs, qrels, toma_of_order(weights)).runs["exact"].all()
 
 
 def test_kind_sentences_about_unknown_intervals() -> None:
-    """Kind: intervals that are unknown are not compared: no note says "on average, rather than -"."""
-    documents = [f"d{number}" for number in range(40)]
-    qrels = [["q1", "d0", 1], ["q1", "d1", 0]]
-    frame = pd.DataFrame(qrels, columns=["qid", "docno", "relevance"])
-    rankings = {"a": documents, "b": ["d0", "d1"], "c": ["d1", "d0"]}
+    """Intervals that are unknown, as those of Bpref, are not compared in a note."""
+    qrels = pd.DataFrame([["q1", "d0", 1], ["q1", "d1", 0]], columns=["qid", "docno", "relevance"])
     runs = {
-        name: labels_world(["relevance"], qrels, ranking)[0]["r"]
-        for name, ranking in rankings.items()
+        "a": run_of_q1([f"d{number}" for number in range(40)]),  # 38 are not judged
+        "b": run_of_q1(["d0", "d1"]),
+        "c": run_of_q1(["d1", "d0"]),
     }
-    found = analysis.missing_labels(
-        runs, frame, ma.On(base="Bpref", aspects={"relevance": 1}), n_samples=0
-    )
-    assert found.runs["low"].isna().all()
-    assert any("has no interval" in note for note in found.notes)
-    assert not any("rather than" in note for note in found.notes)
+    measure = ma.On(base="Bpref", aspects={"relevance": 1})
+    result = analysis.missing_labels(runs, qrels, measure, n_samples=0)
+    assert result.runs["low"].isna().all()
+    assert any("has no interval" in note for note in result.notes)
+    assert not any("rather than" in note for note in result.notes)
 
 
 # -- sizes, empty frames and intervals
@@ -410,21 +475,17 @@ def test_kind_sentences_about_unknown_intervals() -> None:
 
 @pytest.mark.parametrize("difference", [1e-3, 1e-8, 1e-15])
 def test_kind_tiny_differences_to_detect(difference: float) -> None:
-    """Kind: the topics that a tiny difference needs are told at once."""
-    values = {"a": [0.5, 0.7, 0.1, 0.9], "b": [0.4, 0.4, 0.2, 0.4]}
-    rows = [
-        (name, f"q{topic}", "M", value)
-        for name in values
-        for topic, value in enumerate(values[name])
-    ]
+    """The number of topics that a tiny difference needs is computed at once, and not by search."""
+    frame = values_frame({"a": [0.5, 0.7, 0.1, 0.9], "b": [0.4, 0.4, 0.2, 0.4]})
     start = time.process_time()
-    found = analysis.detectable_difference(
-        pd.DataFrame(rows, columns=COLUMNS), difference=difference
-    )
+    result = analysis.detectable_difference(frame, difference=difference)
     assert time.process_time() - start < 5
-    row = found.pairs.iloc[0]
-    assert row["n_needed"] == pytest.approx((2.8015852 * row["sd"] / difference) ** 2, rel=1e-4)
-    assert "topics needed" in str(found)
+    row = result.pairs.iloc[0]
+    # Of many topics, the test is that of the normal distribution: for the level 0.05 and the power
+    # 0.8, the difference is the sum of these quantiles in standard errors.
+    quantiles = stats.norm.isf(0.05 / 2) + stats.norm.isf(1 - 0.8)
+    assert row["n_needed"] == pytest.approx((quantiles * row["sd"] / difference) ** 2, rel=1e-4)
+    assert "topics needed" in str(result)
 
 
 @pytest.mark.parametrize("measure", [None, "AP", {"AP": "higher"}])
