@@ -112,20 +112,16 @@ def test_evaluate_prints_a_table(files, capsys):
 
 
 def test_one_file_judges_the_relevance(files, capsys):
-    assert (
-        main(
-            [
-                "evaluate",
-                "--qrels",
-                str(files / "qrels.txt"),
-                "--measure",
-                "map",
-                str(files / "a.run"),
-            ]
-        )
-        == 0
-    )
-    assert "0.8333" not in capsys.readouterr().err
+    """A path without a name of an aspect is that of relevance."""
+    qrels = str(files / "qrels.txt")
+    run = str(files / "a.run")
+    code = main(["evaluate", "--qrels", qrels, "--measure", "map", "--format", "csv", run])
+    captured = capsys.readouterr()
+    assert code == 0
+    assert captured.err == ""
+    # Topic 1: the relevant d1 is at rank 1. Topic 2: d3 is, and d1 is not retrieved.
+    mean_ap = (1 / 1 + (1 / 1 + 0) / 2) / 2
+    assert read_table(captured.out)["map"].tolist() == [mean_ap]
 
 
 @pytest.mark.parametrize(
@@ -215,12 +211,23 @@ def test_a_run_after_the_qrels_is_no_aspect_in_silence(files, capsys):
 
 
 def test_one_file_with_several_label_columns(files, capsys):
-    (files / "wide.txt").write_text("1 0 d1 2 0\n1 0 d2 0 3\n2 0 d1 1 3\n2 0 d3 2 1\n")
-    arguments, _ = _arguments(files, "--format", "csv")
-    assert main(arguments) == 0
+    """The labels of qrels.txt and qread.txt.gz may be two columns of one file."""
+    (files / "wide.txt").write_text(
+        "1 0 d1 2 0\n"  # topic, iteration, document, relevance, understandability
+        "1 0 d2 0 3\n"
+        "2 0 d1 1 3\n"
+        "2 0 d3 2 1\n"
+    )
+    toma = "TOMA(aspects={'relevance': 2, 'understandability': 3})@10"
+    options = ["--measure", toma, "--measure", "nDCG@10", "--format", "csv"]
+    runs = [str(files / "a.run"), str(files / "b.run")]
+
+    two_files = [f"relevance={files / 'qrels.txt'}", f"understandability={files / 'qread.txt.gz'}"]
+    assert main(["evaluate", "--qrels", *two_files, *options, *runs]) == 0
     expected = capsys.readouterr().out
-    qrels = f"relevance,understandability={files / 'wide.txt'}"
-    assert main(["evaluate", "--qrels", qrels, *arguments[4:]]) == 0
+
+    one_file = f"relevance,understandability={files / 'wide.txt'}"
+    assert main(["evaluate", "--qrels", one_file, *options, *runs]) == 0
     assert capsys.readouterr().out == expected
 
 
@@ -418,32 +425,46 @@ SCALES = f"{{'relevance': {RELEVANCE}, 'credibility': {CREDIBILITY}}}"
 
 
 def test_aspects_of_a_file_are_those_of_every_measure_without_its_own(cli, trec_files):
-    measures = [
-        "TOMA(gate=relevance)@5", "CAM(base=AP)", "On(aspect=credibility)",
-        "TOMA(aspects=[credibility, relevance])", "CG", "TOMA(aspects={relevance: 4, credibility: 4})",
-    ]  # fmt: skip
+    """Measures of the command line, beside what they stand for with the scales of scales.json."""
+    stands_for = {
+        "TOMA(gate=relevance)@5": f"TOMA(gate='relevance',aspects={SCALES})@5",
+        "CAM(base=AP)": f"CAM(base='AP',aspects={SCALES})",
+        "On(aspect=credibility)": f"On(aspect='credibility',aspects={SCALES})",
+        "TOMA(aspects=[credibility, relevance])": (
+            "TOMA(aspects={'credibility': " + CREDIBILITY + ", 'relevance': " + RELEVANCE + "})"
+        ),
+        "CG": f"On(base='CG',aspects={SCALES})",
+        # This one has scales of its own.
+        "TOMA(aspects={relevance: 4, credibility: 4})": (
+            "TOMA(aspects={'relevance': 4, 'credibility': 4})"
+        ),
+    }
+    measures = " ".join(stands_for)
+
     code, out, err = cli(
-        "evaluate", "--aspects", "scales.json", "-m", " ".join(measures), "--format", "csv", "runs"
+        "evaluate", "--aspects", "scales.json", "-m", measures, "--format", "csv", "runs"
     )
+
     assert (code, err) == (0, "")
     table = read_table(out)
-    declared = {
-        "a": f"TOMA(gate='relevance',aspects={SCALES})@5", "b": f"CAM(base='AP',aspects={SCALES})",
-        "c": f"On(aspect='credibility',aspects={SCALES})",
-        "d": f"TOMA(aspects={{'credibility': {CREDIBILITY}, 'relevance': {RELEVANCE}}})",
-        "e": f"On(base='CG',aspects={SCALES})", "f": "TOMA(aspects={'relevance': 4, 'credibility': 4})",
-    }  # fmt: skip
-    expected = aggregate(_values(trec_files, declared))
-    assert np.array_equal(table.iloc[:, 1:], expected.iloc[:, 1:])
     assert list(table["name"]) == ["alpha", "beta", "delta", "gamma"]
+    expected = aggregate(_values(trec_files, stands_for))
+    values_of_measures = table.iloc[:, 1:]
+    assert np.array_equal(values_of_measures, expected.iloc[:, 1:])
 
 
 def test_measures_that_cannot_use_the_declared_scales_are_named(cli):
+    """AP counts labels from 1 on as relevant; scales.json declares that only 2 is."""
     code, _, err = cli("evaluate", "--aspects", "scales.json", "-m", "AP TOMA", "runs")
     assert code == 0
     assert err.startswith("pt-multiaspect: warning: AP: computed on the plain labels of relevance")
-    plain = '{"relevance": 2, "credibility": 3}'
-    assert cli("evaluate", "--aspects", plain, "-m", "AP TOMA(gate=relevance)", "runs")[2] == ""
+
+
+def test_measures_that_agree_with_the_declared_scales_are_not_named(cli):
+    """These scales have the threshold 1, as AP has."""
+    scales = '{"relevance": 2, "credibility": 3}'
+    _, _, err = cli("evaluate", "--aspects", scales, "-m", "AP TOMA(gate=relevance)", "runs")
+    assert err == ""
 
 
 @pytest.mark.parametrize(
@@ -628,74 +649,123 @@ def test_sort_follows_the_direction_of_the_measure(cli):
 
 
 @pytest.mark.parametrize(
-    "test",
+    ("test", "name_in_note"),
     [
-        "t",
-        "tukey",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("permutation", "bootstrap")),
+        ("t", "(paired t-test, Holm, p"),
+        ("tukey", "(randomised Tukey HSD test, p"),
+        pytest.param("permutation", "test, Holm, p", marks=pytest.mark.slow),
+        pytest.param("bootstrap", "test, Holm, p", marks=pytest.mark.slow),
     ],
 )
-def test_the_tests_are_those_of_python(cli, trec_files, test):
+def test_the_tests_are_those_of_python(cli, trec_files, test, name_in_note):
+    """p-values are those of `compare_with_baseline`; Tukey's test has no further correction."""
     options = ["-m", "CAM@3", "--baseline", "beta", "--test", test, "runs"]
     code, out, _ = cli("evaluate", *options, "--format", "json")
     assert code == 0
-    expected = compare_with_baseline(_values(trec_files, ["CAM@3"]), "beta", test).set_index("name")
     rows = {row["name"]: row for row in json.loads(out)}
-    for name, row in expected.iterrows():
-        assert rows[name]["CAM@3 p-value"] == row["asl"]
-        assert rows[name].get("CAM@3 p-value corrected", row["asl"]) == row["p"]
-    note = cli("evaluate", *options, "--format", "table")[1].split("† differs from beta ")[1]
-    assert ("test, Holm, p" in note) is (test != "tukey")
-    assert ("Tukey HSD" in note) is (test == "tukey")
+    expected = compare_with_baseline(_values(trec_files, ["CAM@3"]), "beta", test)
+    for row in expected.itertuples():
+        fields = rows[row.name]
+        assert fields["CAM@3 p-value"] == row.asl
+        if test == "tukey":
+            assert "CAM@3 p-value corrected" not in fields
+            assert row.p == row.asl
+        else:
+            assert fields["CAM@3 p-value corrected"] == row.p
+
+    _, table, _ = cli("evaluate", *options, "--format", "table")
+    assert "† differs from beta " in table
+    assert name_in_note in " ".join(table.split())
+    assert ("Tukey" in table) == (test == "tukey")
+
+
+MEASURES_OF_TESTS = ["CAM@3", "ESL(wanted=1)"]
+
+
+@pytest.fixture
+def baseline_beta(monkeypatch):
+    """Options of a comparison of four runs on six topics, whose tests are made at the level .3."""
+    monkeypatch.setattr("pt_multiaspect.cli.options.ALPHA", 0.3)  # so that some are significant
+    return ["-m", " ".join(MEASURES_OF_TESTS), "--baseline", "runs/beta.run", "runs"]
+
+
+CORRECTION = pytest.mark.parametrize("correction", ["holm", "none"])
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("correction", ["holm", "none"])
-def test_baseline_marks_what_the_test_says(cli, trec_files, monkeypatch, correction):
-    monkeypatch.setattr("pt_multiaspect.cli.options.ALPHA", 0.3)  # some of few topics
-    options = ["--baseline", "runs/beta.run", "--correction", correction, "runs"]
-    measures = ["CAM@3", "ESL(wanted=1)"]
-    code, out, _ = cli("evaluate", "-m", " ".join(measures), *options, "--format", "json")
+@CORRECTION
+def test_the_fields_of_a_comparison_are_those_of_the_test(
+    cli, trec_files, baseline_beta, correction
+):
+    """JSON has differences, intervals, p-values, and the numbers of topics that are better and worse."""
+    code, out, _ = cli("evaluate", *baseline_beta, "--correction", correction, "--format", "json")
     assert code == 0
     rows = {row["name"]: row for row in json.loads(out)}
-    values = _values(trec_files, measures)
-    expected = compare_with_baseline(
-        values, "beta", correction=None if correction == "none" else correction, alpha=0.3
-    )
-    options += ["--interval", "difference", "--format", "table"]
-    shown = cli("evaluate", "-m", " ".join(measures), *options)[1].splitlines()
-    ends = r"\[\S+, \S+\]"
-    cells = {line.split()[0]: re.sub(ends, "", line).split()[1:] for line in shown[1:5]}
-    intervals = {line.split()[0]: re.findall(ends, line) for line in shown[1:5]}
-    assert intervals["beta"] == []
-    marks = set()
-    for row in expected.itertuples():
-        fields, at = rows[row.name], measures.index(row.measure)
-        sign = -1 if row.measure.startswith("ESL") else 1
-        wide = values[values["measure"] == row.measure].pivot(
-            index="qid", columns="name", values="value"
-        )
-        gains = sign * (wide[row.name] - wide["beta"])
-        assert fields[f"{row.measure} +"] == (gains > 0).sum()
-        assert fields[f"{row.measure} -"] == (gains < 0).sum()
-        assert fields[f"{row.measure} p-value"] == row.asl
-        assert [fields[f"{row.measure} difference{end}"] for end in ("", " low", " high")] == [
-            row.difference, row.low, row.high
-        ]  # fmt: skip
-        assert intervals[row.name][at] == f"[{fixed_point(row.low, 4)}, {fixed_point(row.high, 4)}]"
-        assert fields[f"{row.measure} reject"] is row.significant
-        assert fields.get(f"{row.measure} p-value corrected", row.p) == row.p
-        assert (f"{row.measure} p-value corrected" in fields) is (correction == "holm")
-        mark = "†" if row.significant else ""
-        assert cells[row.name][at].rstrip("*") == f"{fields[row.measure]:.4f}{mark}"
-        marks.add((row.measure, mark))
-    assert {mark for _, mark in marks} == {"", "†"}
-    assert shown[0].split() == ["CAM@3", "ESL", "↓"]
     assert rows["beta"]["CAM@3 p-value"] is None
-    corrected = ", Holm" if correction == "holm" else ""
-    level, joint = ("90 %", ", 70 % for all three") if correction == "holm" else ("70 %", "")
-    assert shown[5] == f"* best; † differs from beta (paired t-test{corrected}, p < 0.3, 6 topics)."
-    assert shown[6].startswith(f"[…] {level} interval of the difference (Student’s t{joint}).")
+
+    values = _values(trec_files, MEASURES_OF_TESTS)
+    correction_of_python = None if correction == "none" else correction
+    tests = compare_with_baseline(values, "beta", correction=correction_of_python, alpha=0.3)
+    for test in tests.itertuples():
+        measure = test.measure
+        fields = rows[test.name]
+        assert fields[f"{measure} difference"] == test.difference
+        assert fields[f"{measure} difference low"] == test.low
+        assert fields[f"{measure} difference high"] == test.high
+        assert fields[f"{measure} p-value"] == test.asl
+        assert fields[f"{measure} reject"] is test.significant
+        if correction == "holm":
+            assert fields[f"{measure} p-value corrected"] == test.p
+        else:
+            assert f"{measure} p-value corrected" not in fields
+
+        of_measure = values[values["measure"] == measure]
+        by_topic = of_measure.pivot(index="qid", columns="name", values="value")
+        gains = by_topic[test.name] - by_topic["beta"]
+        if measure.startswith("ESL"):  # lower is better
+            gains = -gains
+        assert fields[f"{measure} +"] == (gains > 0).sum()
+        assert fields[f"{measure} -"] == (gains < 0).sum()
+
+
+@pytest.mark.every(2)
+@CORRECTION
+def test_baseline_marks_what_the_test_says(cli, trec_files, baseline_beta, correction):
+    """Cells have a dagger where the test is significant, and the interval of the difference."""
+    code, out, _ = cli(
+        "evaluate", *baseline_beta, "--correction", correction,
+        "--interval", "difference", "--format", "table",
+    )  # fmt: skip
+    assert code == 0
+    head, *rows, test_note, interval_note = out.splitlines()[:7]
+    assert head.split() == ["CAM@3", "ESL", "↓"]
+    # Such as: alpha 0.8667† [0.0123, 0.2345] 0.1667 [-0.5, 0.1].
+    interval = r"\[\S+, \S+\]"
+    numbers = {row.split()[0]: re.sub(interval, "", row).split()[1:] for row in rows}
+    intervals = {row.split()[0]: re.findall(interval, row) for row in rows}
+    assert intervals["beta"] == []
+
+    values = _values(trec_files, MEASURES_OF_TESTS)
+    means = aggregate(values).set_index("name")
+    correction_of_python = None if correction == "none" else correction
+    tests = compare_with_baseline(values, "beta", correction=correction_of_python, alpha=0.3)
+    for test in tests.itertuples():
+        column = MEASURES_OF_TESTS.index(test.measure)
+        dagger = "†" if test.significant else ""
+        without_star = numbers[test.name][column].rstrip("*")
+        assert without_star == f"{means.loc[test.name, test.measure]:.4f}{dagger}"
+        low, high = fixed_point(test.low, 4), fixed_point(test.high, 4)
+        assert intervals[test.name][column] == f"[{low}, {high}]"
+    assert set(tests["significant"]) == {True, False}
+
+    if correction == "holm":
+        method = "paired t-test, Holm"
+        levels = "90 % interval of the difference (Student’s t, 70 % for all three)."  # 1 - .3 / 3
+    else:
+        method = "paired t-test"
+        levels = "70 % interval of the difference (Student’s t)."
+    assert test_note == f"* best; † differs from beta ({method}, p < 0.3, 6 topics)."
+    assert interval_note.startswith(f"[…] {levels}")
 
 
 def test_differences_of_aggregates_that_are_no_means_have_no_interval(cli, trec_files):
@@ -715,47 +785,53 @@ def test_differences_of_aggregates_that_are_no_means_have_no_interval(cli, trec_
 
 
 def test_intervals_are_students(cli, trec_files):
+    """Student's t on six topics, cut to the range of the measure."""
     from scipy import stats
 
-    code, out, _ = cli("evaluate", "-m", "CAM@3", "--interval", "mean", "runs", "--format", "csv")
+    options = ["-m", "CAM@3", "--interval", "mean", "runs"]
+    code, out, _ = cli("evaluate", *options, "--format", "csv")
     assert code == 0
-    table = read_table(out).set_index("name")
+    ends = read_table(out).set_index("name")[["CAM@3 95% low", "CAM@3 95% high"]]
     for name, values in _values(trec_files, "CAM@3").groupby("name")["value"]:
-        ends = np.clip(stats.t.interval(0.95, 5, loc=values.mean(), scale=stats.sem(values)), 0, 1)
-        assert table.loc[name, ["CAM@3 95% low", "CAM@3 95% high"]].tolist() == pytest.approx(
-            ends, abs=1e-12
-        )
-    shown = cli("evaluate", "-m", "CAM@3", "--interval", "mean", "runs", "--format", "table")[
-        1
-    ].splitlines()[1]
-    low, high = table.loc["alpha", ["CAM@3 95% low", "CAM@3 95% high"]]
-    assert shown.endswith(f"[{low:.4f}, {high:.4f}]")
+        interval = stats.t.interval(0.95, df=6 - 1, loc=values.mean(), scale=stats.sem(values))
+        expected = np.clip(interval, 0, 1)
+        assert ends.loc[name].tolist() == pytest.approx(expected, abs=1e-12)
+
+    _, table, _ = cli("evaluate", *options, "--format", "table")
+    _head, row_of_alpha, *_ = table.splitlines()
+    low, high = ends.loc["alpha"]
+    assert row_of_alpha.endswith(f"[{low:.4f}, {high:.4f}]")
 
 
 def test_judged_fractions_per_aspect(cli, trec_files):
-    lines = (trec_files / "credibility.txt").read_text().splitlines()
-    (trec_files / "credibility.txt").write_text(
-        "\n".join(line for line in lines if not line.endswith("0"))
-    )
+    """Of credibility, the judgments with label 0 are taken away; of relevance, all documents are judged."""
+    qrels = trec_files / "credibility.txt"
+    judgments = [line for line in qrels.read_text().splitlines() if not line.endswith(" 0")]
+    qrels.write_text("\n".join(judgments))
+    judged = set()
+    for line in judgments:
+        qid, _iteration, docno, _label = line.split()
+        judged.add((qid, docno))
+
     code, out, err = cli("evaluate", "-m", "AP", "--judged", "runs", "--format", "csv")
+
     assert code == 0, err
     table = read_table(out).set_index("name")
-    judged = {
-        tuple(line.split()[::2][:2])
-        for line in (trec_files / "credibility.txt").read_text().splitlines()
-    }
     for name, row in table.iterrows():
-        run = [
-            line.split() for line in (trec_files / "runs" / f"{name}.run").read_text().splitlines()
-        ]
-        by_query = pd.Series([(qid, docno) in judged for qid, _, docno, *_ in run]).groupby(
-            [line[0] for line in run]
-        )
-        assert row["judged@10 credibility"] == pytest.approx(by_query.mean().mean())
+        is_judged: dict[str, list[bool]] = {}  # by topic
+        for line in (trec_files / "runs" / f"{name}.run").read_text().splitlines():
+            qid, _q0, docno, *_ = line.split()
+            is_judged.setdefault(qid, []).append((qid, docno) in judged)
+        fractions = [np.mean(of_topic) for of_topic in is_judged.values()]
+        assert row["judged@10 credibility"] == pytest.approx(np.mean(fractions))
         assert row["judged@10 relevance"] == 1
+
+
+def test_judged_fractions_are_written_to_files(cli, trec_files):
+    _, out, _ = cli("evaluate", "-m", "AP", "--judged", "runs", "--format", "csv")
     code, _, err = cli("evaluate", "-m", "AP", "--judged", "-o", "judged.csv", "runs")
     assert code == 0, err
-    assert read_table((trec_files / "judged.csv").read_text()).set_index("name").equals(table)
+    assert read_table((trec_files / "judged.csv").read_text()).equals(read_table(out))
 
 
 def test_a_faulty_run_is_an_error(cli, trec_files):
@@ -792,30 +868,40 @@ def test_bad_options(cli, options, part):
     assert part in err
 
 
+@pytest.fixture
+def mixed_extensions(trec_files):
+    """Runs without a common extension, so that their names keep it: beta.run and delta.v2.run.gz."""
+    (trec_files / "runs" / "delta.run").rename(trec_files / "runs" / "delta.v2.run.gz")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("command", "baseline"),
+    ("baseline", "name"),
     [
-        *(("evaluate", name) for name in ("beta", "runs/beta", "beta", "delta.v2")),
-        ("report", "delta.v2"),
+        ("beta", "beta.run"),
+        ("runs/beta", "beta.run"),
+        ("delta.v2", "delta.v2.run.gz"),
     ],
 )
-def test_the_baseline_is_found_without_its_extension(cli, trec_files, command, baseline):
-    pytest.importorskip("vl_convert")
-    (trec_files / "runs" / "delta.run").rename(trec_files / "runs" / "delta.v2.run.gz")
-    name = "delta.v2.run.gz" if "delta" in baseline else "beta.run"  # they have no common extension
-    options = ["-m", "AP", "--baseline", baseline]
-    code, _, err = cli(
-        command, *options, *(["-o", "page.html"] if command == "report" else []), "runs"
+@pytest.mark.usefixtures("mixed_extensions")
+def test_the_baseline_is_found_without_its_extension(cli, baseline, name):
+    code, out, err = cli(
+        "evaluate", "-m", "AP", "--baseline", baseline, "--format", "table", "runs"
     )
-    assert (code, "error" in err) == (0, False)
-    if command == "evaluate":
-        assert (
-            f"† differs from {name} (" in cli("evaluate", *options, "--format", "table", "runs")[1]
-        )
-    else:
-        page = (trec_files / "page.html").read_text(encoding="utf-8")
-        assert re.search(rf'<option value="\d" selected>{name}</option>', page)
+    assert code == 0
+    assert "error" not in err
+    assert f"† differs from {name} (" in out
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("mixed_extensions")
+def test_the_baseline_of_a_report_is_found_without_its_extension(cli, trec_files):
+    pytest.importorskip("vl_convert")
+    code, _, err = cli("report", "-m", "AP", "--baseline", "delta.v2", "-o", "page.html", "runs")
+    assert code == 0
+    assert "error" not in err
+    page = (trec_files / "page.html").read_text(encoding="utf-8")
+    assert re.search(r'<option value="\d" selected>delta.v2.run.gz</option>', page)
 
 
 @pytest.mark.parametrize(
@@ -892,72 +978,103 @@ def test_latex_is_that_of_systems_table(cli, trec_files):
     options = ["--baseline", "beta", "--interval", "mean", "--sort", "CAM@3", "--format", "tex"]
     code, out, _ = cli("evaluate", "-m", "CAM@3 RR", *options, "runs")
     assert code == 0
+
     values = _values(trec_files, ["CAM@3", "RR"])
-    order = aggregate(values).sort_values("CAM@3", ascending=False)["name"].tolist()
-    values = values.sort_values("name", key=lambda column: column.map(order.index), kind="stable")
-    table = systems_table(values, baseline="beta", interval="mean", decimals=4)
-    expected = table.to_latex()
-    assert out == expected
+    means = aggregate(values).set_index("name")["CAM@3"]
+    best_first = means.sort_values(ascending=False).index
+    in_order = pd.concat([values[values["name"] == name] for name in best_first])
+    expected = systems_table(in_order, baseline="beta", interval="mean", decimals=4)
+    assert out == expected.to_latex()
     assert out.index("alpha") < out.index("delta")
-    queries = cli("evaluate", "-m", "my_AP=AP", "-q", "--format", "tex", "runs")[1]
-    assert queries.count(r"\\") == 1 + 4 * 6
-    assert {text.split("\n")[0] for text in (out, queries)} == {r"% requires \usepackage{booktabs}"}
-    assert r"my\_AP" in queries
+
+
+def test_latex_of_values_per_query(cli):
+    """A row for each of four runs and six topics, below the head."""
+    _, out, _ = cli("evaluate", "-m", "my_AP=AP", "-q", "--format", "tex", "runs")
+    assert out.startswith("% requires \\usepackage{booktabs}\n")
+    n_rows = out.count(r"\\")
+    assert n_rows == 1 + 4 * 6
+    assert r"my\_AP" in out
 
 
 @pytest.mark.slow
-def test_latex_is_one_kind_of_table(cli, trec_files):
-    """Columns of --judged, topics that differ between measures, and other commands change what it has, not how."""
-    plain = cli("evaluate", "-m", "CAM@3 RR", "--format", "tex", "runs")[1]
-    code, out, _ = cli("evaluate", "-m", "CAM@3 RR", "--judged", "--format", "tex", "runs")
-    assert code == 0
-    heads = [line.removesuffix(r" \\").split(" & ") for line in _rows(out)[:-4]]
-    assert ["".join(column) for column in zip(*heads, strict=True)] == [
-        "", "CAM@3", "RR", "judged@10relevance", "judged@10credibility"
-    ]  # fmt: skip
-    assert [line.split(" & ")[:3] for line in _rows(out)[-4:]] == [
-        line.removesuffix(r" \\").split(" & ") for line in _rows(plain)[1:]
-    ]
-    assert all(line.endswith(r" & 1.0000 & 1.0000 \\") for line in _rows(out)[-4:])
-    lines = (trec_files / "relevance.txt").read_text().replace("q0 0 ", "q0 1 ").splitlines()
-    (trec_files / "relevance.txt").write_text(
-        "\n".join(f"{line[:-1]}0" if line.startswith("q0 ") else line for line in lines)
-    )
-    measures = [
-        "-m",
-        "AP On(aspect=credibility,base=AP)",
-        "--baseline",
-        "beta",
-        "--aspects",
-        "scales.json",
-    ]
-    code, out, err = cli(
-        "evaluate", *measures, "--average-over", "positive", "--format", "tex", "runs"
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["evaluate", "-m", "CAM@3 RR", "runs"], id="means"),
+        pytest.param(["evaluate", "-m", "AP", "-q", "runs"], id="values per query"),
+        pytest.param(
+            ["compare", "-m", "AP", "runs/alpha.run", "runs/delta.run"], id="a comparison"
+        ),
+    ],
+)
+def test_latex_is_one_kind_of_table(cli, trec_files, arguments):
+    """Whatever a table has, it begins and ends alike."""
+    code, _, err = cli(*arguments, "-o", "table.tex")
+    assert code == 0, err
+    latex = (trec_files / "table.tex").read_text(encoding="utf-8")
+    assert latex.startswith("% requires \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\")
+    assert latex.endswith("\\end{table}\n")
+
+
+@pytest.mark.slow
+def test_latex_of_a_comparison(cli, trec_files):
+    code, _, err = cli(
+        "compare", "-m", "AP", "-o", "compared.tex", "runs/alpha.run", "runs/delta.run"
     )
     assert code == 0, err
-    assert re.search(
-        r"\nMeans over the topics with a positive document, of 6 judged: AP 5, .* 6\.\n", out
-    )
+    latex = (trec_files / "compared.tex").read_text(encoding="utf-8")
+    assert r"$-$" in latex  # the sign of negative differences
+    assert "\ndelta against alpha; 95 \\% interval by Student's t, verdict by" in latex
+
+
+@pytest.mark.slow
+def test_latex_of_judged_fractions(cli):
+    """Two further columns, with heads of several lines; all documents of the four runs are judged."""
+    _, plain, _ = cli("evaluate", "-m", "CAM@3 RR", "--format", "tex", "runs")
+    _plain_head, *plain_rows = _rows(plain)
+
+    code, out, _ = cli("evaluate", "-m", "CAM@3 RR", "--judged", "--format", "tex", "runs")
+
+    assert code == 0
+    *head_lines, row_1, row_2, row_3, row_4 = _rows(out)
+    cells_of_lines = [line.removesuffix(r" \\").split(" & ") for line in head_lines]
+    heads = ["".join(column) for column in zip(*cells_of_lines, strict=True)]
+    assert heads == ["", "CAM@3", "RR", "judged@10" + "relevance", "judged@10" + "credibility"]
+    for row, plain_row in zip((row_1, row_2, row_3, row_4), plain_rows, strict=True):
+        assert row == plain_row.removesuffix(r" \\") + r" & 1.0000 & 1.0000 \\"
+
+
+@pytest.mark.slow
+def test_latex_of_measures_over_different_topics(cli, trec_files):
+    """The topic q0 has no relevant document, and counts for credibility only."""
+    qrels = trec_files / "relevance.txt"
+    lines = []
+    for line in qrels.read_text().splitlines():
+        qid, _iteration, docno, label = line.split()
+        lines.append(f"{qid} 0 {docno} {0 if qid == 'q0' else label}")
+    qrels.write_text("\n".join(lines))
+
+    code, out, err = cli(
+        "evaluate", "-m", "AP On(aspect=credibility,base=AP)", "--baseline", "beta",
+        "--aspects", "scales.json", "--average-over", "positive", "--format", "tex", "runs",
+    )  # fmt: skip
+
+    assert code == 0, err
+    note = r"\nMeans over the topics with a positive document, of 6 judged: AP 5, .* 6\.\n"
+    assert re.search(note, out)
     assert r"\textbf{" in out
     assert out.count(r"\dagger") >= 5
+
+
+@pytest.mark.slow
+def test_latex_of_a_suite(cli):
+    """A comment says how official values can differ."""
     suite = ("--suite", "multi-aspect", "--aspects", "scales.json")
-    out = cli("evaluate", *suite, "--format", "tex", "runs")[1]
-    assert out.splitlines()[1].startswith(
-        "% How official values can differ: pt-multiaspect measures --suites"
-    )
-    others = [
-        cli("evaluate", "-m", "AP", "-q", "--format", "tex", "runs"),
-    ]
-    assert (
-        cli("compare", "-m", "AP", "-o", "compared.tex", "runs/alpha.run", "runs/delta.run")[0] == 0
-    )
-    compared = (trec_files / "compared.tex").read_text(encoding="utf-8")
-    for code, out, err in [(0, plain, ""), (0, compared, ""), *others]:
-        assert code == 0, err
-        assert out.startswith("% requires \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\")
-        assert out.endswith("\\end{table}\n")
-    assert r"$-$" in compared
-    assert "\ndelta against alpha; 95 \\% interval by Student's t, verdict by" in compared
+    _, out, _ = cli("evaluate", *suite, "--format", "tex", "runs")
+    _requirement, comment, *_ = out.splitlines()
+    comment_begins = "% How official values can differ: pt-multiaspect measures --suites"
+    assert comment.startswith(comment_begins)
 
 
 def _rows(latex):

@@ -267,16 +267,23 @@ def contents(folder):
 @pytest.mark.every(4)
 @pytest.mark.parametrize(("line", "part"), MISTAKES)
 def test_a_mistake_is_one_line_with_its_remedy(cli, faulty_files, line, part):
+    """The error speaks of options, not of Python, and no file is changed."""
     before = contents(faulty_files)
     arguments = shlex.split(line)
-    without = arguments[0] in WITHOUT_QRELS or "--qrels" in arguments
-    code, out, err = cli(*arguments, qrels=()) if without else cli(*arguments)
+    takes_given_qrels = arguments[0] not in WITHOUT_QRELS and "--qrels" not in arguments
+    code, out, err = cli(*arguments) if takes_given_qrels else cli(*arguments, qrels=())
+
     assert (code, out) == (2, "")
     assert part in err
     assert err.startswith("pt-multiaspect: error: ")
     assert err.count("\n") == 1
-    assert not re.search(r"\b(aspects|average_over|ci|strategy)=(?![\[{'])|Traceback|Aspect\(", err)
     assert contents(faulty_files) == before
+
+    assert "Traceback" not in err
+    assert "Aspect(" not in err
+    # No parameter of Python, such as ci=0.9; in measures there are dicts: aspects={'relevance': 2}.
+    parameters_of_python = r"\b(aspects|average_over|ci|strategy)=(?![\[{'])"
+    assert not re.search(parameters_of_python, err)
 
 
 @pytest.mark.every(4)
@@ -297,17 +304,24 @@ def test_what_is_not_read_the_next_time_may_be_written(cli, trec_files, option, 
     assert cli(*EVALUATE, option, output, runs) == first
 
 
-def test_no_permission_to_write_is_found_before_anything_is_computed(cli, trec_files, monkeypatch):
-    """By the file if there is one, else by its directory."""
-    denied = {"."}
-    monkeypatch.setattr("os.access", lambda path, mode: str(path) not in denied)
+def test_no_permission_to_write_is_found_before_anything_is_computed(cli, monkeypatch):
+    """A new file needs a directory into which one may write."""
+    monkeypatch.setattr("os.access", lambda path, mode: str(path) != ".")
     code, out, err = cli(*EVALUATE, "-o", "x.csv", "runs")
     assert (code, out) == (2, "")
     assert "--output: no permission to write x.csv; choose another file" in err
+
+
+def test_permission_to_write_is_that_of_the_file_if_there_is_one(cli, trec_files, monkeypatch):
     (trec_files / "x.csv").write_text("")
-    assert cli(*EVALUATE, "-o", "x.csv", "runs")[0] == 0
-    denied = {"x.csv"}
-    assert cli(*EVALUATE, "-o", "x.csv", "runs")[0] == 2
+
+    monkeypatch.setattr("os.access", lambda path, mode: str(path) != ".")
+    code, _, _ = cli(*EVALUATE, "-o", "x.csv", "runs")
+    assert code == 0
+
+    monkeypatch.setattr("os.access", lambda path, mode: str(path) != "x.csv")
+    code, _, _ = cli(*EVALUATE, "-o", "x.csv", "runs")
+    assert code == 2
 
 
 def test_a_home_that_is_unknown_is_a_directory_that_is_not_there(cli):
@@ -316,10 +330,14 @@ def test_a_home_that_is_unknown_is_a_directory_that_is_not_there(cli):
     assert "there is no directory ~nobody-of-this-name; create it first" in err
 
 
-def test_options_that_messages_advise_do_what_they_say(cli, faulty_files):
-    other = ("relevance=relevance.txt", "credibility=other.txt")
-    assert cli("evaluate", "-m", "AP", "runs", qrels=other)[0] == 2
-    assert cli("evaluate", "-m", "AP", "--no-check", "runs", qrels=other)[0] == 0
+def test_options_that_messages_advise_do_what_they_say(cli, trec_files):
+    """Qrels of credibility that have no topic in common with those of relevance are read with --no-check only."""
+    (trec_files / "other.txt").write_text("x9 0 d00 1\n")
+    qrels = ("relevance=relevance.txt", "credibility=other.txt")
+    code, _, _ = cli("evaluate", "-m", "AP", "runs", qrels=qrels)
+    assert code == 2
+    code, _, _ = cli("evaluate", "-m", "AP", "--no-check", "runs", qrels=qrels)
+    assert code == 0
 
 
 def test_a_file_of_earlier_results_is_replaced(cli, trec_files):
@@ -428,26 +446,34 @@ NAMED = [
 ]
 
 
+@pytest.fixture
+def files_of_messages(trec_files):
+    """The files that the command lines of `NAMED` name."""
+    relevance = (trec_files / "relevance.txt").read_text()
+    judged = '{"topic": "%s", "system": "mine", "criterion": "clear", "score": 4}\n'
+    contents_of_files = {
+        "below.txt": f"{relevance}\nq0 0 below -3",  # a label below 0
+        "times.txt": f"{relevance}\nq0 0 late 20000000",  # a label that is rather a time
+        "two.txt": "q0 0 d00 1 1\n",  # two label columns
+        "g.csv": "docno,group\nd00,a\n",
+        "values.csv": "name,qid,measure,value\na,q0,AP,1\na,q0,RR,1\n",
+        "texts.csv": "topic,system,clear,answer\nq0,mine,0.5,12\n",
+        "judges.csv": "qid,docno,judge,criterion,score\nq0,d00,x,relevance,1\n",
+        "judged.jsonl": judged % "q0" + judged % "q1",
+    }
+    for name, content in contents_of_files.items():
+        (trec_files / name).write_text(content)
+
+
 @pytest.mark.every(2)
 @pytest.mark.parametrize(("line", "expected"), NAMED)
-def test_messages_of_the_package_name_options(cli, trec_files, line, expected):
-    judged = (trec_files / "relevance.txt").read_text()
-    (trec_files / "below.txt").write_text(f"{judged}\nq0 0 below -3")
-    (trec_files / "times.txt").write_text(f"{judged}\nq0 0 late 20000000")
-    (trec_files / "two.txt").write_text("q0 0 d00 1 1\n")
-    (trec_files / "g.csv").write_text("docno,group\nd00,a\n")
-    (trec_files / "values.csv").write_text("name,qid,measure,value\na,q0,AP,1\na,q0,RR,1\n")
-    (trec_files / "texts.csv").write_text("topic,system,clear,answer\nq0,mine,0.5,12\n")
-    (trec_files / "judges.csv").write_text(
-        "qid,docno,judge,criterion,score\nq0,d00,x,relevance,1\n"
-    )
-    row = '{"topic": "%s", "system": "mine", "criterion": "clear", "score": 4}\n'
-    (trec_files / "judged.jsonl").write_text(row % "q0" + row % "q1")
-    (trec_files / "foreign").mkdir()
-    (trec_files / "foreign" / "mine.npz").write_bytes(b"")
+@pytest.mark.usefixtures("files_of_messages")
+def test_messages_of_the_package_name_options(cli, line, expected):
+    """Where the package advises an argument of Python, the command line advises its option."""
     arguments = shlex.split(line)
-    without = arguments[0] in WITHOUT_QRELS or "--qrels" in line or "--values" in line
-    _, _, err = cli(*arguments, qrels=()) if without else cli(*arguments)
+    has_own_qrels = "--qrels" in line or "--values" in line
+    takes_given_qrels = arguments[0] not in WITHOUT_QRELS and not has_own_qrels
+    _, _, err = cli(*arguments) if takes_given_qrels else cli(*arguments, qrels=())
     assert expected in err
 
 
@@ -514,8 +540,7 @@ def odd_name(trec_files):
     return name
 
 
-@pytest.mark.every(3)
-@pytest.mark.parametrize(
+OUTPUTS = pytest.mark.parametrize(
     "options",
     [
         ("-o", "t.csv"),
@@ -526,19 +551,32 @@ def odd_name(trec_files):
         ("--judged",),
     ],
 )
-def test_names_of_runs_that_are_not_utf_8(cli, odd_name, trec_files, options):
+
+
+@pytest.mark.every(3)
+@OUTPUTS
+@pytest.mark.usefixtures("odd_name")
+def test_names_of_runs_that_are_not_utf_8(cli, trec_files, options):
+    """What is written or printed has the name of the run od\\xff.run in some form that is UTF-8."""
     code, out, err = cli(*EVALUATE, *options, "runs")
     assert code == 0, err
-    written = "".join(file.read_text(encoding="utf-8") for file in trec_files.glob("t.*")) or out
-    assert "od" in written
-    written.encode()
+    written = "".join(file.read_text(encoding="utf-8") for file in trec_files.glob("t.*"))
+    text = written or out
+    assert "od" in text
+    text.encode()  # is an error if a character cannot be encoded
+
+
+@pytest.mark.every(3)
+@OUTPUTS
+def test_errors_on_runs_whose_names_are_not_utf_8(cli, odd_name, trec_files, options):
+    """The error shows the byte that is not UTF-8 as \\udcff."""
     (trec_files / "runs" / odd_name).write_text("q1 Q0 d1")
-    code, out, err = cli(*EVALUATE, *options, "runs")
+    code, _, err = cli(*EVALUATE, *options, "runs")
     assert code == 2
-    assert r"runs/od\udcff.run:1: expected 6 fields" in err.replace("\\\\", "\\").replace(
-        os.sep, "/"
-    )
     assert len(err.splitlines()) == 1
+    with_single_backslashes = err.replace("\\\\", "\\")
+    path = os.path.join("runs", r"od\udcff.run")
+    assert f"{path}:1: expected 6 fields" in with_single_backslashes
 
 
 @pytest.fixture
@@ -584,14 +622,20 @@ def test_qrels_from_a_named_pipe(cli, pipe):
 
 
 @pytest.mark.parametrize("command", ["evaluate", "compare"])
-def test_no_input_is_opened_twice(cli, trec_files, monkeypatch, command):
+def test_no_input_is_opened_twice(cli, monkeypatch, command):
+    """Two qrels and two runs are opened, each once."""
     opened = []
-    read = file_contents._read_bytes
-    monkeypatch.setattr(
-        file_contents, "_read_bytes", lambda source: opened.append(source) or read(source)
-    )
-    assert cli(command, "-m", "nDCG@10", "-o", "x.csv", "runs/alpha.run", "runs/beta.run")[0] == 0
-    assert len(opened) == len({*map(str, opened)}) == 4
+    read_bytes = file_contents._read_bytes
+
+    def record_source(source):
+        opened.append(str(source))
+        return read_bytes(source)
+
+    monkeypatch.setattr(file_contents, "_read_bytes", record_source)
+    code, _, _ = cli(command, "-m", "nDCG@10", "-o", "x.csv", "runs/alpha.run", "runs/beta.run")
+    assert code == 0
+    assert len(opened) == 4
+    assert len(set(opened)) == 4
 
 
 def test_a_malformed_run_in_a_named_pipe(cli, pipe, trec_files):

@@ -122,13 +122,16 @@ def test_completion(monkeypatch, capsys, words, proposed):
 
 
 def test_help_of_the_program_keeps_the_lines_of_its_examples(capsys):
+    """Examples are indented below their title, and can be pasted."""
     assert main(["--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    example = lines.index("  Start with your own files:")
-    assert lines[example + 2 : example + 4] == [
+    title = lines.index("  Start with your own files:")
+    _empty, first_line, second_line = lines[title + 1 : title + 4]
+    assert (first_line, second_line) == (
         "    pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \\",
         "      -m nDCG@10 'TOMA(gate=relevance)@10' bm25.run other.run",
-    ]
+    )
+    # Click's mark of paragraphs whose lines are kept, which it does not print.
     assert not any(r"\b" in line for line in lines)
 
 
