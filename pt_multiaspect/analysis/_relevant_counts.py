@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,20 @@ class RetrievedDocuments:
     n_relevant_others: int
     n_open_others: int
 
+    @property
+    def n_open_retrieved(self) -> int:
+        """The number of retrieved documents whose label is not known."""
+        return int(self.is_open.sum())
+
+
+class _Choices(NamedTuple):
+    """The relevant ones among the open documents, for several numbers of them."""
+
+    #: Whether each retrieved document is chosen, if it is open: numbers × retrieved documents.
+    is_chosen: Bools
+    #: How many of the chosen ones are not retrieved, one per number.
+    n_not_retrieved: Ints
+
 
 def extremes_by_number(base: Counting, documents: RetrievedDocuments) -> tuple[float, float]:
     """Return the lowest and the highest value of a base that prefers relevant documents early.
@@ -40,125 +55,103 @@ def extremes_by_number(base: Counting, documents: RetrievedDocuments) -> tuple[f
     value is highest if these are the first ones of the ranking, and lowest if they are not
     retrieved or, if these do not suffice, the last ones of the ranking.
     """
-    n_open = int(documents.is_open.sum()) + documents.n_open_others
     n_retrieved = len(documents.is_open)
+    n_open = documents.n_open_retrieved + documents.n_open_others
     low = np.inf
     high = -np.inf
+    # From 0 to all open documents are relevant. Memory limits how many numbers are tried at once.
     for part in slices(n_open + 1, 2 * n_retrieved, _BATCH):
-        number = np.arange(part.start, part.stop)  # of relevant documents among the open ones
-        is_chosen_lowest, n_others_lowest = _choose_last(documents, number)
-        is_chosen_highest, n_others_highest = _choose_first(documents, number)
-
-        # Evaluate two copies of the topic per number, that of the lowest and of the highest value.
-        is_chosen = np.concatenate([is_chosen_lowest, is_chosen_highest])  # copies × documents
-        n_chosen_others = np.append(n_others_lowest, n_others_highest)
-        # Documents that are not open are relevant in any case.
-        is_relevant = is_chosen | ~documents.is_open
-        n_others = n_chosen_others + documents.n_relevant_others
-        values = _evaluate_copies(base, documents, is_relevant, n_others)
-        low = min(low, values.min())
-        high = max(high, values.max())
+        numbers = np.arange(part.start, part.stop)
+        lowest_values = _values_of_choices(base, documents, _choose_last(documents, numbers))
+        highest_values = _values_of_choices(base, documents, _choose_first(documents, numbers))
+        low = min(low, lowest_values.min())
+        high = max(high, highest_values.max())
     return float(low), float(high)
 
 
-def _choose_last(documents: RetrievedDocuments, number: Ints) -> tuple[Bools, Ints]:
-    """Choose the relevant ones of the open documents for the lowest value.
+def _choose_last(documents: RetrievedDocuments, numbers: Ints) -> _Choices:
+    """Choose numbers of open documents as the relevant ones, so that the value is the lowest.
 
     Those that are not retrieved are chosen first, then the last ones of the ranking.
-
-    Parameters
-    ----------
-    documents : RetrievedDocuments
-        The documents.
-    number : ndarray of int, shape (n_copies,)
-        How many are chosen.
-
-    Returns
-    -------
-    is_last : ndarray of bool, shape (n_copies, n_retrieved)
-        Whether a retrieved document is chosen, if it is open.
-    n_not_retrieved : ndarray of int, shape (n_copies,)
-        How many of the chosen ones are not retrieved.
     """
-    n_not_retrieved = np.minimum(number, documents.n_open_others)
-    n_last = number - n_not_retrieved
-    n_open_before = documents.is_open.sum() - n_last
-    is_last = _open_positions(documents) >= n_open_before[:, None]
-    return is_last, n_not_retrieved
+    n_not_retrieved = np.minimum(numbers, documents.n_open_others)
+    n_last = numbers - n_not_retrieved
+    # Open documents from each one to the last: open, not open, open -> 2, 1, 1.
+    n_open_from_here = documents.is_open[::-1].cumsum()[::-1]
+    is_chosen = n_open_from_here <= n_last[:, None]
+    return _Choices(is_chosen, n_not_retrieved)
 
 
-def _choose_first(documents: RetrievedDocuments, number: Ints) -> tuple[Bools, Ints]:
-    """Choose the relevant ones of the open documents for the highest value.
+def _choose_first(documents: RetrievedDocuments, numbers: Ints) -> _Choices:
+    """Choose numbers of open documents as the relevant ones, so that the value is the highest.
 
-    The first ones of the ranking are chosen, then those that are not retrieved. Parameters and
-    results are those of `_choose_last`.
+    The first ones of the ranking are chosen, then those that are not retrieved.
     """
-    n_open_hits = documents.is_open.sum()
-    n_first = np.minimum(number, n_open_hits)
-    n_not_retrieved = number - n_first
-    is_first = _open_positions(documents) < n_first[:, None]
-    return is_first, n_not_retrieved
+    n_first = np.minimum(numbers, documents.n_open_retrieved)
+    n_not_retrieved = numbers - n_first
+    # Open documents from the first to each one: open, not open, open -> 1, 1, 2.
+    n_open_to_here = documents.is_open.cumsum()
+    is_chosen = n_open_to_here <= n_first[:, None]
+    return _Choices(is_chosen, n_not_retrieved)
 
 
-def _open_positions(documents: RetrievedDocuments) -> Ints:
-    """Return the position of each open document among the open ones: 0 for the first.
+def _values_of_choices(base: Counting, documents: RetrievedDocuments, choices: _Choices) -> Floats:
+    """Return the value of the topic for each choice of relevant documents, shape (n_choices,).
 
-    Other documents have any position: open, not open, open -> 0, 0, 1.
+    All are evaluated at once, as if each choice was a topic of its own.
     """
-    return np.asarray(np.cumsum(documents.is_open) - 1)
-
-
-def _evaluate_copies(
-    base: Counting, documents: RetrievedDocuments, is_relevant: Bools, n_others: Ints
-) -> Floats:
-    """Return the value of each copy of a topic, given the relevant documents in it.
-
-    Parameters
-    ----------
-    base : Counting
-        The base.
-    documents : RetrievedDocuments
-        The documents.
-    is_relevant : ndarray of bool, shape (n_copies, n_documents)
-        A mask of the relevant ones.
-    n_others : ndarray of int, shape (n_copies,)
-        The number of relevant documents that are not retrieved.
-    """
-    n_copies = len(is_relevant)
+    # Documents that are not open are relevant in any case.
+    is_relevant = choices.is_chosen | ~documents.is_open  # choices × retrieved documents
+    n_others = choices.n_not_retrieved + documents.n_relevant_others
     # All relevant documents count for recall, also those below the cutoff.
     n_relevant = is_relevant.sum(axis=1) + n_others
-    rank = documents.rank
     n_ret = documents.n_ret
     if base.depth is not None:
-        is_above_cutoff = rank <= base.depth
-        rank = rank[is_above_cutoff]
-        is_relevant = is_relevant[:, is_above_cutoff]
+        is_relevant = is_relevant & (documents.rank <= base.depth)
         n_ret = min(n_ret, base.depth)
+    ranking, target = _topics_of_choices(documents, is_relevant, n_ret, n_relevant)
+    return base.score(ranking, target)
 
-    # The base depends on relevant documents alone. So a copy is a query with no other documents:
-    # each of them, a "hit", is both one element of the ranking and one judged document.
-    copy_of_hit, column_of_hit = np.nonzero(is_relevant)
-    n_hits = len(copy_of_hit)
-    judged_document_of_hit = np.arange(n_hits)
-    n_ret_of_copy = np.full(n_copies, n_ret)
+
+def _topics_of_choices(
+    documents: RetrievedDocuments, is_relevant: Bools, n_ret: int, n_relevant: Ints
+) -> tuple[Ranking, Target]:
+    """Return a ranking and gains in which each choice of relevant documents is a topic.
+
+    They have no other documents, as the base depends on relevant ones alone.
+
+    Parameters
+    ----------
+    documents : RetrievedDocuments
+        The documents.
+    is_relevant : ndarray of bool, shape (n_choices, n_retrieved)
+        A mask of the relevant documents of the ranking.
+    n_ret : int
+        The length of the ranking.
+    n_relevant : ndarray of int, shape (n_choices,)
+        The number of all relevant documents, also of those that are not in the ranking.
+    """
+    n_choices = len(is_relevant)
+    topic, position = np.nonzero(is_relevant)
+    n_hits = len(topic)  # each one is an element of the ranking and a judged document
     ranking = Ranking(
-        n_queries=n_copies,
-        pool_query=copy_of_hit,
-        query=copy_of_hit,
-        rank=rank[column_of_hit],
-        row=judged_document_of_hit,
-        n_ret=n_ret_of_copy,
+        n_queries=n_choices,
+        pool_query=topic,
+        query=topic,
+        rank=documents.rank[position],
+        row=np.arange(n_hits),
+        n_ret=np.full(n_choices, n_ret),
         run=documents.run,
     )
     target = _CountedTarget(
-        n_queries=n_copies,
-        query=copy_of_hit,
+        n_queries=n_choices,
+        query=topic,
         gain=np.ones(n_hits),
         top=1.0,
         source=documents.source,
         number=n_relevant.astype(np.float64),
     )
-    return base.score(ranking, target)
+    return ranking, target
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,15 +69,16 @@ class PairTests:
     def half_widths(self, alpha: float) -> Floats:
         """Return half the widths of the intervals of the means with confidence level 1 − alpha.
 
-        They are Student's, or those of the studentised range if more than two systems are compared.
+        They are Student's or, if more than two systems are compared, Tukey's, with a quantile of
+        the studentised range. This is for errors of single means: those of differences, which
+        `self.errors` are, are √2 times as large.
         """
         confidence = 1 - alpha
         if self.n_compared == 2:
-            student_quantile = t_quantile(self.freedom, confidence)
-            return np.asarray(student_quantile * self.errors)
-        range_quantile = _range_quantile(self.n_compared, self.clusters.freedom, confidence)
-        # The quantile is for errors of means, and errors of differences are √2 times as large.
-        quantile = np.array(range_quantile / math.sqrt(2))
+            quantile = t_quantile(self.freedom, confidence)
+        else:
+            range_quantile = _range_quantile(self.n_compared, self.clusters.freedom, confidence)
+            quantile = np.array(range_quantile / math.sqrt(2))
         return np.asarray(quantile * self.errors)
 
     def margin_levels(self, margin: float) -> tuple[Floats, Floats]:
@@ -392,8 +393,11 @@ def signs_of_means(means: Floats, values: Floats) -> Floats:
     means_of_systems = means[..., :, None, :]  # … × systems × 1 × measures
     means_of_others = means[..., None, :, :]  # … × 1 × systems × measures
     raw_differences = means_of_systems - means_of_others
+    # Differences are 0 if they are small compared with the largest value of both systems.
     largest = np.abs(values).max(axis=1, initial=0.0)  # systems × measures
-    largest_of_both = np.maximum(largest[:, None], largest[None])  # systems × systems × measures
+    largest_of_systems = largest[:, None, :]  # systems × 1 × measures
+    largest_of_others = largest[None, :, :]  # 1 × systems × measures
+    largest_of_both = np.maximum(largest_of_systems, largest_of_others)
     differences = remove_rounding_errors(raw_differences, largest_of_both)
     return np.sign(differences)
 
@@ -426,16 +430,14 @@ def t_test_levels(
         return levels
     # The test 't' draws no resamples, so that their number and seed do not matter.
     test_pairs = paired_test(values, "t", n_resamples=1, alpha=ALPHA, seed=0, clusters=clusters)
-    # Test each pair once, whatever its order; (a, b), (b, a), (a, c) have the distinct pairs in the
-    # rows [0, 2], and their positions among these are [0, 0, 1].
-    distinct_rows, position_of_pair = unordered_pairs(pairs)
-    distinct_first = pairs.first[distinct_rows]
-    distinct_second = pairs.second[distinct_rows]
+    # A pair and its reverse are one test: (a, b), (b, a), (a, c) are the tests [0, 0, 1].
+    row_of_test, test_of_pair = unordered_pairs(pairs)
+    first_of_test = pairs.first[row_of_test]
+    second_of_test = pairs.second[row_of_test]
     for measure in range(n_measures):
-        tests = test_pairs(measure, distinct_first, distinct_second)
-        levels_of_distinct = correct(tests.levels)
-        # A pair and its reverse get the same level.
-        levels[:, measure] = levels_of_distinct[position_of_pair]
+        tests = test_pairs(measure, first_of_test, second_of_test)
+        level_of_test = correct(tests.levels)
+        levels[:, measure] = level_of_test[test_of_pair]
     return levels
 
 
@@ -618,17 +620,16 @@ def _bonferroni(levels: Floats) -> Floats:
 def _benjamini_hochberg(levels: Floats) -> Floats:
     """Apply Benjamini and Hochberg's correction.
 
-    The k-th lowest of n levels is multiplied by n / k; the order of levels is kept.
+    The k-th lowest of n levels is divided by k / n; the order of levels is kept.
     """
     n_tests = len(levels)
-    from_highest = np.argsort(-levels, kind="stable")  # the indices of the levels
-    k = np.arange(n_tests, 0, -1)  # n for the highest level, 1 for the lowest
-    share_up_to_level = k / n_tests
-    multiplied = levels[from_highest] / share_up_to_level
-    # A lower level may have become higher than the levels before it: keep the order.
-    corrected_from_highest = np.minimum.accumulate(multiplied)
+    from_lowest = np.argsort(levels, kind="stable")  # the indices of the levels
+    k = np.arange(1, n_tests + 1)
+    divided = levels[from_lowest] / (k / n_tests)
+    # A level may have become higher than one after it: each is the minimum from there to the end.
+    minima_from_end = np.minimum.accumulate(divided[::-1])
     corrected = np.empty(n_tests)
-    corrected[from_highest] = corrected_from_highest
+    corrected[from_lowest] = minima_from_end[::-1]
     return corrected.clip(max=1)
 
 
@@ -656,19 +657,26 @@ def resample_counts(
     The counts have the shape (n_topics, n_resamples).
     """
     counts = np.empty((n_topics, n_resamples), dtype=np.uint16)
-    # Draw as many resamples at a time as memory allows, each of `n_topics` numbers.
+    # Draw as many resamples at a time as memory allows, each of `n_topics` topics.
     for draws in slices(n_resamples, n_topics):
         n_draws = draws.stop - draws.start
         drawn_topics = rng.integers(n_topics, size=(n_draws, n_topics))
-        # Count all draws at once: with 3 topics, those of the first draw have the numbers 0, 1, 2,
-        # those of the second one 3, 4, 5, and so on.
-        first_number_of_draw = np.arange(n_draws) * n_topics
-        numbers = first_number_of_draw[:, None] + drawn_topics
-        n_numbers = n_draws * n_topics
-        count_of_number = np.bincount(numbers.ravel(), minlength=n_numbers)
-        counts_by_draw = count_of_number.reshape(n_draws, n_topics)
+        counts_by_draw = _count_by_row(drawn_topics)
         counts[:, draws] = counts_by_draw.T
     return counts
+
+
+def _count_by_row(numbers: Ints) -> Ints:
+    """Count the numbers 0, 1, … in each row of a table; they are less than the number of columns.
+
+    The rows [0, 0, 2] and [1, 1, 1] have the counts [2, 0, 1] and [0, 3, 0].
+    """
+    n_rows, n_columns = numbers.shape
+    # `bincount` counts one list: in the second row, the numbers become 3, 4, 5, and so on.
+    first_number_of_row = np.arange(n_rows) * n_columns
+    distinct_numbers = first_number_of_row[:, None] + numbers
+    counts = np.bincount(distinct_numbers.ravel(), minlength=numbers.size)
+    return counts.reshape(n_rows, n_columns)
 
 
 def resample_weights(clusters: Clusters, n_resamples: int, rng: np.random.Generator) -> Floats:
@@ -695,18 +703,18 @@ def permuted_ranges(
 ) -> Floats:
     """Permute the systems on each cluster, and return ranges of means, measures × n_resamples.
 
-    The range is the highest mean of a system minus the lowest one.
+    The range is the highest mean of a system minus the lowest one. The topics of a cluster keep
+    their values together, so that only sums over clusters are permuted.
     """
     n_systems, _, n_measures = values.shape
     n_clusters = len(clusters)
-    # The topics of a cluster keep their values together, so that only sums are permuted.
     sums_of_measures = []
     for measure in range(n_measures):
         sums = clusters.sums(values[:, :, measure])  # systems × clusters
         sums_of_measures.append(np.ascontiguousarray(sums.T))
     ranges = np.empty((n_measures, n_resamples))
+    # Of each draw, there are up to 16 arrays of this size at a time.
     size_of_draw = n_clusters * n_systems
-    # The factor 16 leaves room for several temporary arrays.
     for draws in slices(n_resamples, 16 * size_of_draw):
         n_draws = draws.stop - draws.start
         shape = (n_draws, n_clusters, n_systems)
@@ -714,13 +722,23 @@ def permuted_ranges(
         permuted_systems = rng.permuted(in_order, axis=2)
         for measure, sums in enumerate(sums_of_measures):
             permuted_sums = _permute_columns(sums, permuted_systems)
-            # Mean per topic = mean sum of a cluster / mean number of topics in a cluster.
-            mean_of_clusters = permuted_sums.mean(axis=1)  # draws × systems
-            means = mean_of_clusters / clusters.mean_size
-            highest = means.max(axis=1)
-            lowest = means.min(axis=1)
-            ranges[measure, draws] = highest - lowest
+            ranges[measure, draws] = _ranges_of_means(permuted_sums, clusters.mean_size)
     return ranges
+
+
+def _ranges_of_means(sums: Floats, mean_size: float) -> Floats:
+    """Return the highest minus the lowest mean of a system, one range per draw.
+
+    Parameters
+    ----------
+    sums : ndarray, draws × clusters × systems
+        The sums over the topics of each cluster.
+    mean_size : float
+        The mean number of topics of a cluster.
+    """
+    mean_sums = sums.mean(axis=1)  # per cluster, draws × systems
+    means = mean_sums / mean_size  # per topic
+    return np.asarray(means.max(axis=1) - means.min(axis=1))
 
 
 def _permute_columns(sums: Floats, permuted_systems: Ints) -> Floats:
@@ -803,9 +821,12 @@ def _bootstrap(
     n_pairs = len(differences)
     n_clusters, n_resamples = counts.shape
     sums = clusters.sums(differences)  # pairs × clusters
-    shifted = _shift_to_zero(sums, means, largest_error, clusters)
-    observed_u = _observed_u(sums, shifted, clusters.n_topics * means)
+    observed_x = clusters.n_topics * means
+    observed_q = (sums**2).sum(axis=1)
+    observed_u = _squared_cosine(observed_x, observed_q, n_clusters)
     lowest_significant_u = observed_u - TOLERANCE
+    # Samples are drawn from sums whose mean is 0.
+    shifted = _shift_to_zero(sums, means, largest_error, clusters)
     position = _position_in_bootstrap(n_resamples, alpha)
     levels = np.empty(n_pairs)
     required = np.empty(n_pairs)
@@ -823,11 +844,20 @@ def _bootstrap(
         u = _squared_cosine(x, q, n_clusters)  # in the memory of q
         is_beyond = u >= lowest_significant_u[part, None]
         levels[part] = is_beyond.sum(axis=1) / n_resamples
-        # The sample of each pair that would be at the position if they were sorted.
-        critical_sample = np.argpartition(u, position, axis=1)[:, position]
-        critical_x = x[np.arange(size), critical_sample]
-        required[part] = np.abs(critical_x) / clusters.n_topics
+        required[part] = np.abs(_x_at_position(x, u, position)) / clusters.n_topics
     return levels, float(required.max())
+
+
+def _x_at_position(x: Floats, u: Floats, position: int) -> Floats:
+    """Return X of the sample that is at a position if samples are sorted by u, one per pair.
+
+    `x` and `u` are pairs × samples.
+    """
+    # `argpartition` puts the right sample at this position, without sorting the others.
+    order = np.argpartition(u, position, axis=1)
+    sample_of_pair = order[:, position]
+    pairs = np.arange(len(x))
+    return np.asarray(x[pairs, sample_of_pair])
 
 
 def _position_in_bootstrap(n_resamples: int, alpha: float) -> int:
@@ -838,31 +868,6 @@ def _position_in_bootstrap(n_resamples: int, alpha: float) -> int:
     rounding_error = 1e-9  # 0.05 * 1000 may be just above 50
     n_significant = math.ceil(n_resamples * alpha - rounding_error)
     return n_resamples - n_significant
-
-
-def _observed_u(sums: Floats, shifted: Floats, totals: Floats) -> Floats:
-    """Return u = X² / (n Q) of the observed sums over clusters, one per pair.
-
-    X is the sum of a pair's n sums over clusters, and Q the sum of their squares. Like |t|, u is
-    larger for larger differences; in `_bootstrap`, it is compared with that of samples.
-
-    Parameters
-    ----------
-    sums, shifted : ndarray, pairs × clusters
-        The sums, and the same shifted to a mean of 0.
-    totals : ndarray, one per pair
-        X, the sums over all topics.
-    """
-    n_clusters = sums.shape[1]
-    sums_of_squares = (sums**2).sum(axis=1)
-    u = _squared_cosine(totals, sums_of_squares, n_clusters)
-    # If all clusters have the same sum, there is no variance. Unless this sum is 0, t is infinite,
-    # and no sample is beyond it: let no u be beyond either.
-    has_no_deviation = ~shifted.any(axis=1)
-    has_difference = sums.any(axis=1)
-    is_infinite = has_no_deviation & has_difference
-    u[is_infinite] = np.inf
-    return u
 
 
 def _shift_to_zero(
@@ -892,9 +897,10 @@ def _shift_to_zero(
 
 
 def _squared_cosine(sums: Floats, squares: Floats, n: int) -> Floats:
-    """Return X² / (n Q) of sums X and sums of squares Q, and 0 where Q is 0.
+    """Return X² / (n Q) of sums X and sums of squares Q of n numbers, and 0 where Q is 0.
 
-    To save memory, the result overwrites the squares.
+    It is in [0, 1], and 1 if the numbers are equal. To save memory, the result overwrites the
+    squares.
     """
     result = squares
     result *= n  # n Q
@@ -931,7 +937,7 @@ def _permutation(
 ) -> tuple[Floats, float]:
     """Return the levels by flipping signs of sums over clusters, and the required difference.
 
-    The level of a pair is the fraction of samples whose total difference is at least as far from 0
+    The level of a pair is the fraction of samples whose mean difference is at least as far from 0
     as the observed one, which counts as a sample, too.
 
     Parameters
@@ -951,9 +957,11 @@ def _permutation(
     n_pairs = len(differences)
     n_resamples = signs.shape[1]
     sums = clusters.sums(differences)  # pairs × clusters
-    # Totals that are equal but for rounding errors count as at least as far from 0.
+    # Instead of means, sums over all topics are compared, which need no division. Those that are
+    # equal to the observed one but for rounding errors are as far from 0.
     lowest_means = np.abs(means) - largest_error
     lowest_totals = clusters.n_topics * lowest_means
+    # The required difference is that of the sample at this position, if they are sorted.
     position = _critical_position(n_resamples, alpha)
     levels = np.empty(n_pairs)
     required = np.empty(n_pairs)
@@ -968,10 +976,8 @@ def _permutation(
         is_beyond = totals >= lowest_totals[part, None]
         n_beyond = 1 + is_beyond.sum(axis=1)  # 1 for the observed total
         levels[part] = n_beyond / (1 + n_resamples)
-        # After a partition, the total at the position is the one that sorting would put there.
-        totals.partition(position, axis=1)
-        critical_totals = totals[:, position]
-        required[part] = critical_totals / clusters.n_topics
+        totals.partition(position, axis=1)  # puts this total where sorting would put it
+        required[part] = totals[:, position] / clusters.n_topics
     return levels, float(required.max())
 
 

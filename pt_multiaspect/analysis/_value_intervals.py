@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -259,44 +259,38 @@ class LabelIntervals:
         A measure states, for instance, that its value never falls with labels, or the terms that it
         combines. Where its statements imply no interval, the ends are NaN.
         """
-        n_topics = self.universe.n_queries
-        # Both begin with NaN, and the calls below fill topics in place.
-        values = Interval.unknown(len(self.rankings), n_topics)
-        differences = Interval.unknown(len(self.first), n_topics)
-        self._fill_by_labels(values, differences)
+        values = self._values_by_labels()
+        differences = self._differences_by_labels()
         if not self._terms:
             return values, differences
+        # The terms add to what the labels alone imply, in place.
         if self.ideal_documents == "separate":
-            # The terms share one divisor, so that their own intervals cannot be combined.
+            # The terms are not divided by an ideal each, but their sum is by the sum of all ideals.
             self._divide_sums(values)
         else:
             self._combine(values, differences)
         return values, differences
 
-    def _fill_by_labels(self, values: Interval, differences: Interval) -> None:
-        """Fill the intervals of topics that follow from the extreme labels alone, in place.
-
-        On topics without missing labels, values and differences are single numbers. If the value
-        never falls with labels, its ends are those of the lowest and of the highest labels.
-        """
-        n_topics = self.universe.n_queries
-        all_topics = np.ones(n_topics, dtype=np.bool_)
-        all_exact = np.ones(n_topics, dtype=np.bool_)
-        lowest = self.at_lowest  # runs × topics
-        has_all_labels = ~self.is_open
-        lowest_of_first = lowest[self.first]  # pairs × topics
-        lowest_of_second = lowest[self.second]
-        difference = lowest_of_first - lowest_of_second
-        single_differences = np.stack([difference, difference])  # both ends are the same
-        differences.fill(has_all_labels, single_differences, all_exact)
-
+    def _values_by_labels(self) -> Interval:
+        """Return the intervals of values that follow from the lowest and the highest labels."""
         if self.measure.stated.never_falls_with_labels:
             highest = self._values(self._highest)
-            ends_of_values = np.stack([lowest, highest])
-            values.fill(all_topics, ends_of_values, all_exact)
-        else:
-            single_values = np.stack([lowest, lowest])
-            values.fill(has_all_labels, single_values, all_exact)
+            ends = np.stack([self.at_lowest, highest])
+            is_exact = np.ones(self.universe.n_queries, dtype=np.bool_)
+            return Interval(ends, is_exact)
+        return self._interval_of_complete_topics(self.at_lowest)
+
+    def _differences_by_labels(self) -> Interval:
+        """Return the intervals of differences of pairs on topics without missing labels."""
+        lowest_of_first = self.at_lowest[self.first]  # pairs × topics
+        lowest_of_second = self.at_lowest[self.second]
+        return self._interval_of_complete_topics(lowest_of_first - lowest_of_second)
+
+    def _interval_of_complete_topics(self, numbers: Floats) -> Interval:
+        """Return an interval of single numbers, rows × topics; NaN if a topic's labels are missing."""
+        ends = np.stack([numbers, numbers])
+        ends[:, :, self.is_open] = np.nan
+        return Interval(ends, ~self.is_open)
 
     def compute(self) -> tuple[Interval, Interval]:
         """Return the intervals of the values, and of the differences of pairs.
@@ -323,19 +317,15 @@ class LabelIntervals:
         highest_difference = high_of_first - low_of_second
         bounds = np.stack([lowest_difference, highest_difference])
 
-        low_differences = differences.ends[0]
-        is_unknown = np.isnan(low_differences)
-        has_unknown_pair = is_unknown.any(axis=0)  # per topic
-        is_filled = has_unknown_pair & ~differences.exact
-        # The labels that are the best for one run need not be the worst for the other: not exact.
+        # Fill the topics on which the difference of any pair is unknown. The labels that are the
+        # best for one run need not be the worst for the other: bounds are not exact.
+        is_unknown = np.asarray(np.isnan(differences.ends).any(axis=(0, 1)))
         not_exact = np.zeros_like(differences.exact)
-        differences.fill(is_filled, bounds, not_exact)
+        differences.fill(is_unknown, bounds, not_exact)
 
-        size_of_first = np.abs(high_of_first)
-        size_of_second = np.abs(high_of_second)
-        largest_error = ROUNDING * np.maximum(size_of_first, size_of_second)
-        magnitudes = np.abs(differences.ends)
-        is_rounding_error = magnitudes <= largest_error
+        largest_value = np.maximum(np.abs(high_of_first), np.abs(high_of_second))
+        largest_error = ROUNDING * largest_value
+        is_rounding_error = np.abs(differences.ends) <= largest_error
         differences.ends[is_rounding_error] = 0.0
 
     def _divide_sums(self, values: Interval) -> None:
@@ -434,14 +424,14 @@ class LabelIntervals:
         The lowest values of the terms are combined, and the highest ones.
         """
         weights = np.stack([part.term.weight for part in self._terms])  # terms × topics
-        # `combine` takes terms × values. Topics are the last axis, so that they change fastest in a
-        # flat row: topics 1, 2, 1, 2, … The weights are repeated in the same order.
-        n_terms, n_ends, n_rows, _ = ends_of_terms.shape
-        flat_ends = ends_of_terms.reshape(n_terms, -1)
-        flat_weights = np.tile(weights, n_ends * n_rows)
-        flat_combined = self.measure.combine(flat_ends, flat_weights)
-        shape_of_ends = ends_of_terms.shape[1:]
-        return flat_combined.reshape(shape_of_ends)
+        # The weights are the same for both ends and all rows.
+        weights_by_end = np.broadcast_to(weights[:, None, None, :], ends_of_terms.shape)
+        # `combine` takes terms × values, whatever the values belong to.
+        n_terms = len(ends_of_terms)
+        values_of_terms = ends_of_terms.reshape(n_terms, -1)
+        weights_of_terms = weights_by_end.reshape(n_terms, -1)
+        combined = self.measure.combine(values_of_terms, weights_of_terms)
+        return combined.reshape(ends_of_terms.shape[1:])
 
     @cached_property
     def _terms(self) -> list[_TermIntervals]:
@@ -450,22 +440,26 @@ class LabelIntervals:
         A term reads the label tuple of a document. Documents with the same known labels, a
         *pattern* such as (2, missing), can have the same tuples: (2, 0), (2, 1), …
         """
-        is_missing = np.isnan(self.labels)
-        # Infinity marks missing labels, as `np.unique` takes each NaN for another label.
-        marked_labels = np.where(is_missing, np.inf, self.labels)
         terms: list[_TermIntervals] = []
         stated_terms = self.label_terms(self._lowest)
         for number, term in enumerate(stated_terms):
             is_read = self._is_read_by(term)
-            # Aspects that the term does not read have one label, so that they add no patterns.
-            read_labels = np.where(is_read[:, None], marked_labels, self.lowest)
-            labels_by_document = read_labels.T  # documents × aspects
-            patterns, pattern = np.unique(labels_by_document, axis=0, return_inverse=True)
-            pattern_of_document = pattern.reshape(-1)  # some versions of NumPy return a column
+            patterns, pattern_of_document = self._patterns(is_read)
             if self._number_of_tuples(patterns) > _MOST_TUPLES:
                 return []
             terms.append(_TermIntervals(self, number, term, is_read, patterns, pattern_of_document))
         return terms
+
+    def _patterns(self, is_read: Bools) -> tuple[Floats, Ints]:
+        """Return the distinct patterns of known labels, and the pattern of each document.
+
+        In patterns, patterns × aspects, infinity is a missing label. Aspects that are not read have
+        the lowest label everywhere, so that they make no two patterns different.
+        """
+        # NaN would not do for missing labels: `np.unique` takes each for another label.
+        marked_labels = np.where(np.isnan(self.labels), np.inf, self.labels)
+        read_labels = np.where(is_read[:, None], marked_labels, self.lowest)  # aspects × documents
+        return _distinct_rows(read_labels.T)
 
     def _is_read_by(self, term: Term) -> Bools:
         """Return a mask of the aspects that a term reads."""
@@ -520,13 +514,13 @@ class LabelIntervals:
         `completions` are grades, completions × missing labels of the topic.
         """
         documents = self.documents_of_topic(topic)
-        is_missing = self.missing[:, documents]  # aspects × documents of the topic
         # Missing labels that do not matter remain at the lowest grade.
-        lowest_labels = self.lowest_labels[:, documents]
-        # One copy per completion: completions × aspects × documents.
-        n_completions = len(completions)
-        labels = np.repeat(lowest_labels[None], n_completions, axis=0)
-        labels[:, is_missing] = completions
+        lowest_labels = self.lowest_labels[:, documents]  # aspects × documents
+        copies = [lowest_labels] * len(completions)
+        labels = np.stack(copies)  # completions × aspects × documents
+        # The aspect and the document of each missing label.
+        aspect, document = np.nonzero(self.missing[:, documents])
+        labels[:, aspect, document] = completions
         values_of_topic = self.values_of_copies(np.array([topic]), labels)
         return values_of_topic[:, :, 0]  # of the only topic
 
@@ -564,11 +558,16 @@ class _Comparisons:
     first: Ints
     second: Ints
 
-    def rows_of(self, rankings: Ints) -> Ints:
-        """Return the positions of the pairs of which both are among these rankings."""
-        n_rankings = len(self.discounts)
-        is_included = np.zeros(n_rankings, dtype=np.bool_)
-        is_included[rankings] = True
+    def is_retrieved(self, documents: Ints) -> Bools:
+        """Return which of the documents each run retrieves, runs × documents."""
+        discounts_of_runs = self.discounts[:-1, documents]  # without the empty ranking
+        return discounts_of_runs > 0
+
+    def rows_among(self, runs: Ints) -> Ints:
+        """Return the positions of the pairs of these runs, and of those with the empty ranking."""
+        is_included = np.zeros(len(self.discounts), dtype=np.bool_)
+        is_included[runs] = True
+        is_included[-1] = True  # the empty ranking
         has_first = is_included[self.first]  # per pair
         has_second = is_included[self.second]
         return np.flatnonzero(has_first & has_second)
@@ -620,55 +619,67 @@ class _TermIntervals:
         self.base = term.base
         self.is_read = is_read
         self.pattern_of_document = pattern_of_document
+        self._n_patterns = len(patterns)
 
-        n_patterns = len(patterns)
         tuples_of_patterns = [_label_tuples(labels, owner.grades) for labels in patterns.tolist()]
         #: The label tuples of documents with the first pattern, then with the second, and so on.
         self.tuples = np.concatenate(tuples_of_patterns)
         n_tuples_of_pattern = [len(tuples) for tuples in tuples_of_patterns]
         #: The pattern to which each label tuple belongs: [0, 0, 1, 1, 1] for 2 and 3 tuples.
-        self.pattern_of_tuple = np.repeat(np.arange(n_patterns), n_tuples_of_pattern)
+        self.pattern_of_tuple = np.repeat(np.arange(self._n_patterns), n_tuples_of_pattern)
         #: The gain of each label tuple.
         self.gains = self._gains_of_tuples()
-
-        gains_and_0 = np.append(self.gains, 0.0)
         #: The distinct gains, and 0, increasing. A *level* is an index of these.
-        self.levels = np.unique(gains_and_0)
-        n_levels = len(self.levels)
-        level_of_tuple = np.searchsorted(self.levels, self.gains)
+        self.levels = np.unique(np.append(self.gains, 0.0))
         #: A mask of the levels that documents with each pattern can have, patterns × levels.
-        self.allowed = np.zeros((n_patterns, n_levels), dtype=np.bool_)
-        # Each tuple marks one cell: its level, in the row of its pattern.
-        self.allowed[self.pattern_of_tuple, level_of_tuple] = True
+        self.allowed = self._allowed_levels()
+
+    def _allowed_levels(self) -> Bools:
+        """Return which levels of gain documents with each pattern can have, patterns × levels.
+
+        A level is an index of `self.levels`, the distinct gains.
+        """
+        allowed = np.zeros((self._n_patterns, len(self.levels)), dtype=np.bool_)
+        level_of_tuple = np.searchsorted(self.levels, self.gains)
+        # Each label tuple allows its level for its pattern.
+        allowed[self.pattern_of_tuple, level_of_tuple] = True
+        return allowed
+
+    @cached_property
+    def is_open(self) -> Bools:
+        """A mask of the *open* documents, whose gain is not known."""
         n_levels_of_pattern = self.allowed.sum(axis=1)
         has_several_gains = n_levels_of_pattern > 1
-        #: A mask of the *open* documents, whose gain is not known.
-        self.is_open = has_several_gains[pattern_of_document]
+        return np.asarray(has_several_gains[self.pattern_of_document])
 
     def _gains_of_tuples(self) -> Floats:
         """Return the gain of each label tuple (`self.tuples`), all in the same unit.
 
-        The term only tells the gains of judged documents. Therefore label copies of the first
-        document with the tuples, all in one topic, so that their gains have the same unit.
+        A term gives the gains of judged documents, so that documents are labelled with the tuples.
         """
-        n_tuples = len(self.tuples)
-        first_document = np.zeros(n_tuples, dtype=np.intp)
-        only_topic = np.zeros(n_tuples, dtype=np.intp)
-        qids = np.array(["q"], dtype=object)
-        labels_of_aspects = self.tuples.T
-        labels_by_aspect = dict(zip(self.owner.names, labels_of_aspects, strict=True))
-        judgments = self.owner.universe.with_copies(
-            first_document, only_topic, qids, labels_by_aspect
-        )
+        judgments = self._judgments_of_tuples()
         target = self._term(judgments).target
         form = self.base.additive(target)
-        # A base that is a weighted sum of gains says itself what it adds up, which may be another
-        # function of the labels than the gains that bases have in general.
+        # A base that is a weighted sum says what it adds up, such as 2^label − 1; of other bases,
+        # only the gains that they are given are known.
         if isinstance(form, Linear):
             gain = form.gain
         else:
             gain = self.base.gain(target)
         return np.asarray(gain, dtype=np.float64)
+
+    def _judgments_of_tuples(self) -> Judgments:
+        """Return judgments with one document per label tuple (`self.tuples`), in a single topic.
+
+        All are copies of the first document. Gains of the same topic have the same unit.
+        """
+        n_tuples = len(self.tuples)
+        copied_document = np.zeros(n_tuples, dtype=np.intp)
+        topic_of_copy = np.zeros(n_tuples, dtype=np.intp)
+        qids = np.array(["q"], dtype=object)
+        labels_by_aspect = dict(zip(self.owner.names, self.tuples.T, strict=True))
+        universe = self.owner.universe
+        return universe.with_copies(copied_document, topic_of_copy, qids, labels_by_aspect)
 
     def _term(self, judgments: Judgments) -> Term:
         """Return this term of the measure for other judgments."""
@@ -730,20 +741,21 @@ class _TermIntervals:
 
         They are only filled for topics with missing labels; others are NaN.
         """
-        comparisons = self._comparisons(form)
-        ends, is_exact = self._extremes_of_comparisons(form, comparisons)
         # The first comparisons, one per run, are with a ranking of nothing, whose sum is 0: their
         # differences are the values of the runs. Those of the pairs follow.
+        comparisons = self._comparisons(form)
+        ends, is_exact = self._extremes_of_comparisons(form, comparisons)
         n_runs = len(self.owner.rankings)
+        ends_of_runs = ends[:, :n_runs]
+        is_exact_for_runs = is_exact[:n_runs]  # runs × topics
+        ends_of_pairs = ends[:, n_runs:]
+        is_exact_for_pairs = is_exact[n_runs:]
         # Rounding errors must not exceed the range of the base.
         highest_value = self.base.RANGE[1]
-        ends_of_runs = np.minimum(ends[:, :n_runs], highest_value)
-        ends_of_pairs = ends[:, n_runs:]
+        ends_of_runs = np.minimum(ends_of_runs, highest_value)
         # A topic is exact if all its comparisons are.
-        is_exact_for_runs = np.logical_and.reduce(is_exact[:n_runs])
-        is_exact_for_pairs = np.logical_and.reduce(is_exact[n_runs:])
-        values = Interval(ends_of_runs, is_exact_for_runs)
-        differences = Interval(ends_of_pairs, is_exact_for_pairs)
+        values = Interval(ends_of_runs, np.asarray(is_exact_for_runs.all(axis=0)))
+        differences = Interval(ends_of_pairs, np.asarray(is_exact_for_pairs.all(axis=0)))
         return values, differences
 
     def _extremes_of_comparisons(
@@ -757,18 +769,18 @@ class _TermIntervals:
         owner = self.owner
         n_comparisons = len(comparisons.first)
         n_topics = owner.universe.n_queries
-        shape = (n_comparisons, n_topics)
-        ends = np.full((2, *shape), np.nan)
-        is_exact = np.zeros(shape, dtype=np.bool_)
+        ends = np.full((2, n_comparisons, n_topics), np.nan)
+        is_exact = np.zeros((n_comparisons, n_topics), dtype=np.bool_)
         open_topics = np.flatnonzero(owner.is_open)
         for topic in open_topics.tolist():
             documents = owner.documents_of_topic(topic)
-            discounts_of_runs = comparisons.discounts[:-1, documents]  # the last one is empty
-            is_retrieved = discounts_of_runs > 0
+            is_retrieved = comparisons.is_retrieved(documents)
+            # Runs that are divided by the same ideal ranking are compared together.
             for ideal in self._shared_ideals(form, documents, is_retrieved):
                 extremes = self._extremes_of_differences(form, topic, ideal, comparisons)
-                ends[:, extremes.rows, topic] = extremes.ends
-                is_exact[extremes.rows, topic] = extremes.is_exact
+                rows = extremes.rows  # the comparisons of these runs
+                ends[:, rows, topic] = extremes.ends
+                is_exact[rows, topic] = extremes.is_exact
         return ends, is_exact
 
     def _comparisons(self, form: Linear) -> _Comparisons:
@@ -795,8 +807,8 @@ class _TermIntervals:
 
     def _shared_ideals(
         self, form: Linear, documents: Ints, is_retrieved: Bools
-    ) -> Iterator[_SharedIdeal]:
-        """Yield the distinct ideal rankings of a topic, with the runs that each belongs to.
+    ) -> Iterable[_SharedIdeal]:
+        """Return the distinct ideal rankings of a topic, with the runs that each belongs to.
 
         Which documents an ideal ranking has, the measure states in `ideal_documents`: all that are
         'judged', those that a run has 'retrieved', or as many judged ones as it has 'ranks'.
@@ -811,26 +823,16 @@ class _TermIntervals:
             Whether each run retrieves them.
         """
         kind = self.owner.ideal_documents
-        if kind == "judged":
-            # One ideal for all runs, down to its own cutoff; without an ideal, it is not used.
-            all_runs = np.arange(len(is_retrieved))
-            depth = None
-            if form.ideal is not None:
-                depth = form.ideal.depth
-            yield _SharedIdeal(all_runs, documents, depth)
-        elif kind == "retrieved":
-            # Runs that retrieve the same documents share an ideal ranking of these.
-            for is_in_ideal in np.unique(is_retrieved, axis=0):
-                has_same_documents = (is_retrieved == is_in_ideal).all(axis=1)
-                runs = np.flatnonzero(has_same_documents)
-                depth = int(is_in_ideal.sum())
-                yield _SharedIdeal(runs, documents[is_in_ideal], depth)
-        else:  # 'ranks'
-            # Runs that retrieve as many documents share an ideal ranking of that depth.
-            n_retrieved = is_retrieved.sum(axis=1)
-            for depth in np.unique(n_retrieved).tolist():
-                runs = np.flatnonzero(n_retrieved == depth)
-                yield _SharedIdeal(runs, documents, depth)
+        if kind == "retrieved":
+            return _ideals_of_retrieved(documents, is_retrieved)
+        if kind == "ranks":
+            return _ideals_of_ranks(documents, is_retrieved)
+        # 'judged': one ideal for all runs, down to its own cutoff.
+        all_runs = np.arange(len(is_retrieved))
+        if form.ideal is None:
+            # A sum that is not divided has no ideal, but all runs can be compared as well.
+            return [_SharedIdeal(all_runs, documents, None)]
+        return [_SharedIdeal(all_runs, documents, form.ideal.depth)]
 
     def _extremes_of_differences(
         self, form: Linear, topic: int, ideal: _SharedIdeal, comparisons: _Comparisons
@@ -838,34 +840,26 @@ class _TermIntervals:
         """Return the extremes, on a topic, of the comparisons of runs that share an ideal ranking.
 
         A comparison is the difference of the weighted sums of two rankings: a sum of gains,
-        weighted by the differences of discounts. The last ranking of `comparisons` is empty.
+        weighted by the differences of discounts. Those with the empty ranking are included.
         """
-        # The empty ranking is compared with all runs, whatever their ideal ranking is.
-        empty_ranking = len(comparisons.discounts) - 1
-        rankings = np.append(ideal.runs, empty_ranking)  # increasing
-        rows = comparisons.rows_of(rankings)
-        # The rankings of each comparison, as positions in `rankings`.
-        first = np.searchsorted(rankings, comparisons.first[rows])
-        second = np.searchsorted(rankings, comparisons.second[rows])
-
-        discounts = comparisons.discounts[np.ix_(rankings, ideal.documents)]
-        has_weight = discounts.any(axis=0)  # per document
-        discounts_of_weighted = discounts[:, has_weight]
-        # Weights of distinct comparisons, and the one that each row has.
-        weights, position_of_row = _distinct_differences(discounts_of_weighted, first, second)
-        # The documents with a weight come first, as the functions below expect.
+        rows = comparisons.rows_among(ideal.runs)
+        first = comparisons.first[rows]
+        second = comparisons.second[rows]
+        discounts = comparisons.discounts[:, ideal.documents]
+        # The documents that any of the runs retrieves come first, as the functions below expect.
+        has_weight = discounts[ideal.runs].any(axis=0)
         with_weight = ideal.documents[has_weight]
         without_weight = ideal.documents[~has_weight]
         documents = np.append(with_weight, without_weight)
+        # Rankings that are equal on the topic have the same differences, to be computed once.
+        weights, difference_of_row = _distinct_differences(discounts[:, has_weight], first, second)
         gains = self.attainable_gains(documents, ideal.depth)
         if form.ideal is not None:
             extremes, is_exact = _extremes_of_ratios(weights, gains)
         else:
             extremes = _extremes_of_sums(form, topic, weights, gains)
             is_exact = np.ones(len(weights), dtype=np.bool_)
-        extremes_of_rows = extremes[:, position_of_row]
-        is_exact_for_rows = is_exact[position_of_row]
-        return _ExtremesOfRows(rows, extremes_of_rows, is_exact_for_rows)
+        return _ExtremesOfRows(rows, extremes[:, difference_of_row], is_exact[difference_of_row])
 
     def attainable_gains(self, documents: Ints, depth: int | None) -> AttainableGains:
         """Return the gains that documents of a topic can have, with its ideal ranking's discounts.
@@ -913,13 +907,14 @@ class _TermIntervals:
     # -----------------------------------------------------------------------------------
 
     def _intervals_by_count(self, base: Counting) -> Interval:
-        """Return the extremes of a base that depends on the relevant documents' ranks only."""
-        # Level 0 is a gain of 0. Open documents have several levels; others have a single one, and
-        # are relevant if it is not this one.
-        can_have_no_gain = self.allowed[self.pattern_of_document, 0]
-        is_relevant = ~self.is_open & ~can_have_no_gain
-        may_be_relevant = self.is_open | is_relevant
-        n_relevant = self._number_by_topic(is_relevant)
+        """Return the extremes of a base that depends on the relevant documents' ranks only.
+
+        Documents are relevant if they have a gain. Those whose gain is not known (`self.is_open`)
+        may be relevant.
+        """
+        has_gain = self._has_known_gain
+        n_relevant = self._number_by_topic(has_gain)
+        may_be_relevant = self.is_open | has_gain
         runs = self.owner.rankings
         n_topics = self.owner.universe.n_queries
         open_topics = np.flatnonzero(self.owner.is_open)
@@ -933,6 +928,13 @@ class _TermIntervals:
                 result.ends[:, run_index, topic] = low_and_high
         return result
 
+    @property
+    def _has_known_gain(self) -> Bools:
+        """A mask of the documents whose gain is known, and not 0."""
+        level_of_0 = 0  # no gain is negative here, and the levels are sorted
+        can_be_0 = self.allowed[self.pattern_of_document, level_of_0]
+        return np.asarray(~self.is_open & ~can_be_0)
+
     def _possibly_relevant(
         self, run: Rankings, hits: Hits, topic: int, n_relevant: int
     ) -> RetrievedDocuments:
@@ -943,18 +945,19 @@ class _TermIntervals:
         run : Rankings
             The run.
         hits : Hits
-            The retrieved documents that are or may be relevant, sorted by topic.
+            Of all topics, the retrieved documents that are or may be relevant, sorted by topic.
         topic : int
             The position of the topic.
         n_relevant : int
             The number of documents of the topic that are relevant in any case.
         """
-        topics_of_hits = hits.query
-        start, stop = np.searchsorted(topics_of_hits, [topic, topic + 1])
+        start, stop = np.searchsorted(hits.query, [topic, topic + 1])
         documents = hits.row[start:stop]
+        # Each of them is open (perhaps relevant) or relevant; the others are not retrieved.
         is_open = self.is_open[documents]
         n_open_hits = int(is_open.sum())
         n_relevant_hits = len(documents) - n_open_hits
+        n_open = int(self._n_open[topic])
         return RetrievedDocuments(
             run=run,
             source=self.term.target.source,
@@ -962,38 +965,41 @@ class _TermIntervals:
             n_ret=int(hits.n_ret[topic]),
             is_open=is_open,
             n_relevant_others=n_relevant - n_relevant_hits,
-            n_open_others=int(self._n_open[topic]) - n_open_hits,
+            n_open_others=n_open - n_open_hits,
         )
 
     def _intervals_by_evaluation(self) -> Interval:
-        """Return the extremes of a base that prefers relevant documents early.
+        """Return the extremes of a base that prefers relevant documents early, runs × topics."""
+        runs = self.owner.rankings
+        n_topics = self.owner.universe.n_queries
+        result = Interval.unknown(len(runs), n_topics, exact=True)
+        for run_index, run in enumerate(runs):
+            lowest, highest = self._extremes_by_evaluation(run)
+            result.ends[0, run_index] = lowest
+            result.ends[1, run_index] = highest
+        return result
+
+    def _extremes_by_evaluation(self, run: Rankings) -> tuple[Floats, Floats]:
+        """Return the lowest and the highest value of a run on each topic.
 
         Open documents are those whose relevance is not known. For each number of relevant ones
         among them, two cases are evaluated: the first ones in the ranking are relevant, which is
         best, or the last ones, which is worst.
         """
-        runs = self.owner.rankings
-        universe = self.owner.universe
-        topic_of_document = universe.pool_query
+        documents = self._open_documents_by_rank(run)
+        topics = self.owner.universe.pool_query[documents]
+        # How many open documents of the same topic are above and below each.
+        n_above = positions(topics)
+        n_below = self._n_open[topics] - n_above - 1
+        values = []
         largest_number = int(self._n_open.max(initial=0))
-        result = Interval.unknown(len(runs), universe.n_queries, exact=True)
-        for run_index, run in enumerate(runs):
-            low, high = result.ends[:, run_index]  # views, which `out=` below fills
-            documents = self._open_documents_by_rank(run)
-            topics = topic_of_document[documents]
-            # How many open documents of the same topic are above and below each.
-            n_above = positions(topics)
-            n_below = self._n_open[topics] - n_above - 1
-            for n_relevant in range(largest_number + 1):
-                # In a topic with fewer open documents, all of them are relevant.
-                first_documents = documents[n_above < n_relevant]
-                last_documents = documents[n_below < n_relevant]
-                for relevant in (first_documents, last_documents):
-                    values = self._values_by_relevant(run, relevant)
-                    # `fmin` and `fmax` pass over NaN, which the ends are at first.
-                    np.fmin(low, values, out=low)
-                    np.fmax(high, values, out=high)
-        return result
+        for n_relevant in range(largest_number + 1):
+            # In a topic with fewer open documents, all of them are relevant.
+            first_documents = documents[n_above < n_relevant]
+            last_documents = documents[n_below < n_relevant]
+            values.append(self._values_by_relevant(run, first_documents))
+            values.append(self._values_by_relevant(run, last_documents))
+        return np.min(values, axis=0), np.max(values, axis=0)
 
     def _open_documents_by_rank(self, run: Rankings) -> Ints:
         """Return the documents whose gain is not known, by topic and then by rank in the run."""
@@ -1037,25 +1043,47 @@ class _TermIntervals:
     def _tuple_of_document(self, is_preferred: Bools) -> Ints:
         """Return the index of a preferred label tuple of each document, of any if it has none.
 
-        `is_preferred` is a mask of the label tuples. They are sorted by the pattern of known labels
-        to which they belong, `self.pattern_of_tuple`; documents with the same pattern get the same
-        tuple.
+        Each label tuple belongs to a pattern of known labels, `self.pattern_of_tuple`, sorted.
+        Documents with the same pattern get the same tuple.
+
+        Parameters
+        ----------
+        is_preferred : ndarray of bool, shape (n_tuples,)
+            A mask of the label tuples.
         """
-        n_patterns = len(self.allowed)
-        patterns = np.arange(n_patterns)
-        # The first tuple of the pattern will do if none is preferred.
-        tuple_of_pattern = np.searchsorted(self.pattern_of_tuple, patterns)
-        # Of several preferred ones, the last one remains.
+        # Begin with the first tuple of each pattern. Then put any preferred one in its place.
+        _, tuple_of_pattern = np.unique(self.pattern_of_tuple, return_index=True)
         preferred_tuples = np.flatnonzero(is_preferred)
         patterns_of_preferred = self.pattern_of_tuple[preferred_tuples]
         tuple_of_pattern[patterns_of_preferred] = preferred_tuples
-        return tuple_of_pattern[self.pattern_of_document]
+        return np.asarray(tuple_of_pattern[self.pattern_of_document])
+
+
+def _ideals_of_retrieved(documents: Ints, is_retrieved: Bools) -> Iterator[_SharedIdeal]:
+    """Yield the ideal rankings of the documents that runs retrieve, a mask runs × documents.
+
+    Runs that retrieve the same documents share one.
+    """
+    for is_in_ideal in np.unique(is_retrieved, axis=0):
+        has_same_documents = (is_retrieved == is_in_ideal).all(axis=1)
+        runs = np.flatnonzero(has_same_documents)
+        ideal_documents = documents[is_in_ideal]
+        yield _SharedIdeal(runs, ideal_documents, len(ideal_documents))
+
+
+def _ideals_of_ranks(documents: Ints, is_retrieved: Bools) -> Iterator[_SharedIdeal]:
+    """Yield the ideal rankings of as many documents as a run retrieves, a mask runs × documents.
+
+    Runs that retrieve the same number of documents share one.
+    """
+    n_retrieved = is_retrieved.sum(axis=1)
+    for depth in np.unique(n_retrieved).tolist():
+        runs = np.flatnonzero(n_retrieved == depth)
+        yield _SharedIdeal(runs, documents, depth)
 
 
 def _distinct_differences(discounts: Floats, first: Ints, second: Ints) -> tuple[Floats, Ints]:
     """Return the distinct differences of discounts between two rankings, and that of each pair.
-
-    Rankings with the same discounts have the same differences, whose extremes are computed once.
 
     Parameters
     ----------
@@ -1066,20 +1094,22 @@ def _distinct_differences(discounts: Floats, first: Ints, second: Ints) -> tuple
     Returns
     -------
     differences : ndarray, distinct pairs × documents
-    position_of_pair : ndarray of int, shape (n_pairs,)
+    difference_of_pair : ndarray of int, shape (n_pairs,)
         The row of each pair in `differences`.
     """
-    distinct_discounts, number = np.unique(discounts, axis=0, return_inverse=True)
-    number_of_ranking = number.reshape(-1)  # some versions of NumPy return a column
-    number_of_first = number_of_ranking[first]
-    number_of_second = number_of_ranking[second]
-    pairs = np.stack([number_of_first, number_of_second], axis=1)
-    distinct_pairs, position = np.unique(pairs, axis=0, return_inverse=True)
-    position_of_pair = position.reshape(-1)
-    distinct_first, distinct_second = distinct_pairs.T
-    discounts_of_first = distinct_discounts[distinct_first]
-    discounts_of_second = distinct_discounts[distinct_second]
-    return discounts_of_first - discounts_of_second, position_of_pair
+    # Number the distinct rankings, so that pairs of equal rankings are equal pairs of numbers.
+    distinct_discounts, number_of_ranking = _distinct_rows(discounts)
+    pairs = np.stack([number_of_ranking[first], number_of_ranking[second]], axis=1)
+    distinct_pairs, difference_of_pair = _distinct_rows(pairs)
+    discounts_of_first = distinct_discounts[distinct_pairs[:, 0]]
+    discounts_of_second = distinct_discounts[distinct_pairs[:, 1]]
+    return discounts_of_first - discounts_of_second, difference_of_pair
+
+
+def _distinct_rows(table: Any) -> tuple[Any, Ints]:
+    """Return the distinct rows of an array, sorted, and for each row the index of its own."""
+    distinct_rows, index = np.unique(table, axis=0, return_inverse=True)
+    return distinct_rows, index.reshape(-1)  # some versions of NumPy return a column
 
 
 def _extremes_of_ratios(weights: Floats, gains: AttainableGains) -> tuple[Floats, Bools]:

@@ -10,10 +10,10 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..._typing import Floats, Ints
+from ..._typing import Bools, Floats, Ints
 from ...bases import Term
 from ...errors import MultiAspectError
-from ...kernels.hits import descending, heads, positions, row_keys
+from ...kernels.hits import descending, heads, row_keys
 from ...kernels.progress import (
     ConvexProgress,
     Counts,
@@ -103,47 +103,89 @@ def search(
     weights = np.stack([term.weight for term in terms])  # (n_terms, n_queries)
     rank = np.empty(len(query), dtype=np.intp)
     bound = floor.copy()
-    n_queries = len(floor)
-    documents_of_queries = _sorted_documents(gains, query, n_queries)
+    documents_of_queries = _sorted_documents(gains, query, len(floor))
     for index, documents in enumerate(documents_of_queries):
         # Documents stay in this order unless the search finds a better one.
-        ranks = np.arange(1, len(documents) + 1)
-        rank[documents] = ranks
-
-        # Measures without weight do not count, nor do documents without gain by the others.
-        has_weight = weights[:, index] > 0
-        weighted = np.flatnonzero(has_weight)  # the positions of these measures
-        gains_of_query = gains[np.ix_(weighted, documents)]
-        is_useful = gains_of_query.any(axis=0)
-        if not is_useful.any():
-            continue
-        types = _document_types(gains_of_query[:, is_useful])
-        parts = []
-        for term, gains_of_types in zip(weighted, types.gains, strict=True):
-            progression = progressions[term]
-            parts.append(progression.begin(gains_of_types, types.totals, index))
-
-        weights_of_query = weights[weighted, index]
+        rank[documents] = np.arange(1, len(documents) + 1)
+        gains_of_query = gains[:, documents]
+        task = _search_task(progressions, gains_of_query, weights[:, index], index)
+        if task is None:
+            continue  # without any gain, all rankings are equal
         known_value = floor[index]
-        aim: _Aim
-        if mean is None:
-            aim = _WeightedSum(parts, weights_of_query, types.totals)
-        elif _is_search_skipped(mean.bound[index], known_value, parts, types.totals):
-            bound[index] = mean.bound[index]
-            continue
-        else:
-            slope = mean.slope[weighted, index]
-            aim = _Mean(parts, weights_of_query, slope, mean.combine, types.totals)
-        sequence, bound_of_query = _beam(aim, types, known_value, width)
-        bound[index] = bound_of_query
+        if mean is not None:
+            bound_of_mean = mean.bound[index]
+            if _is_search_skipped(bound_of_mean, known_value, task):
+                bound[index] = bound_of_mean
+                continue
+        aim = _aim_of_query(task, mean, index)
+        sequence, bound[index] = _beam(aim, task.types, known_value, width)
         if sequence is not None:
-            useful = documents[is_useful]
-            useless = documents[~is_useful]
-            rank[useful] = _ranks_from_types(sequence, types.type_of_document)
-            # Those without gain follow.
-            n_useful = len(useful)
-            rank[useless] = ranks[n_useful:]
+            rank[documents] = _ranks_of_documents(sequence, task)
     return rank, bound
+
+
+class _SearchTask(NamedTuple):
+    """What the search needs of a query: its measures with weight, and its documents with gain."""
+
+    #: The positions of the measures with weight among all, their weights and their progress.
+    measures: Ints
+    weights: Floats
+    parts: list[Progress]
+    #: A mask of the documents that have a gain by any of these measures, and their types.
+    is_useful: Bools
+    types: _DocumentTypes
+
+
+def _search_task(
+    progressions: list[Progression], gains: Floats, weights: Floats, query: int
+) -> _SearchTask | None:
+    """Return what the search needs of a query, None if no document has a gain.
+
+    Parameters
+    ----------
+    progressions : list of Progression
+        One per measure.
+    gains : ndarray of float, shape (n_terms, n_documents)
+        The gains of the query's documents by each measure.
+    weights : ndarray of float, shape (n_terms,)
+        The weights of the measures for the query.
+    query : int
+        The index of the query.
+    """
+    weighted = np.flatnonzero(weights > 0)  # the positions of the measures that count
+    weighted_gains = gains[weighted]
+    is_useful = np.asarray(weighted_gains.any(axis=0))
+    if not is_useful.any():
+        return None
+    types = _document_types(weighted_gains[:, is_useful])
+    parts = []
+    for measure, gains_of_types in zip(weighted, types.gains, strict=True):
+        progression = progressions[measure]
+        parts.append(progression.begin(gains_of_types, types.totals, query))
+    return _SearchTask(weighted, weights[weighted], parts, is_useful, types)
+
+
+def _aim_of_query(task: _SearchTask, mean: Mean | None, query: int) -> _Aim:
+    """Return what is maximised for a query: a weighted sum, or the mean if one is given."""
+    totals = task.types.totals
+    if mean is None:
+        return _WeightedSum(task.parts, task.weights, totals)
+    slope = mean.slope[task.measures, query]
+    return _Mean(task.parts, task.weights, slope, mean.combine, totals)
+
+
+def _ranks_of_documents(sequence: Ints, task: _SearchTask) -> Ints:
+    """Return the rank of each document of a query, given the type of useful ones at each rank.
+
+    Documents that are not useful follow them, in their order.
+    """
+    is_useful = task.is_useful
+    n_documents = len(is_useful)
+    n_useful = len(sequence)
+    ranks = np.empty(n_documents, dtype=np.intp)
+    ranks[is_useful] = _ranks_from_types(sequence, task.types.type_of_document)
+    ranks[~is_useful] = np.arange(n_useful + 1, n_documents + 1)
+    return ranks
 
 
 def _sorted_documents(gains: Floats, query: Ints, n_queries: int) -> list[Ints]:
@@ -172,20 +214,26 @@ def _sorted_documents(gains: Floats, query: Ints, n_queries: int) -> list[Ints]:
     return [by_query[start:end] for start, end in pairwise(starts)]
 
 
-def _is_search_skipped(
-    bound: float, known_value: float, parts: list[Progress], totals: Counts
-) -> bool:
+def _is_search_skipped(bound: float, known_value: float, task: _SearchTask) -> bool:
     """Return whether a search would take too long, or cannot improve the known value.
 
-    `bound` is an upper bound of the values. The progress of each measure and the totals of the
-    types of documents say how long the search takes.
+    `bound` is an upper bound of the values of all rankings.
     """
     is_known = bound <= known_value + _TOLERANCE
-    n_types = len(totals)
-    deepest_rank = max(part.depth for part in parts)
-    # The duration of a search grows about like this number.
-    effort = n_types**1.5 * deepest_rank
+    n_types = len(task.types.totals)
+    deepest_rank = max(part.depth for part in task.parts)
+    effort = _numbers_per_state(n_types) * deepest_rank
     return bool(is_known or effort > _MOST_EFFORT)
+
+
+def _numbers_per_state(n_types: int) -> float:
+    """Return about how many numbers are computed to extend a state by one document.
+
+    A state is a partial ranking. The next document is of a type that no other one is better than in
+    every measure. If types are all pairs of √n labels in two aspects, at most √n of the n types are
+    such. Each of these extended states consists of n counts, so that there are √n · n numbers.
+    """
+    return float(n_types**1.5)
 
 
 def _ranks_from_types(sequence: Ints, type_of_document: Ints) -> Ints:
@@ -194,12 +242,10 @@ def _ranks_from_types(sequence: Ints, type_of_document: Ints) -> Ints:
     The documents of a type take its ranks in their order: documents of the types [1, 0, 1] have the
     ranks [1, 3, 2] if the sequence of types is [1, 1, 0].
     """
-    # Sorted by type, the first document belongs to the first rank, and so on.
-    documents_by_type = np.argsort(type_of_document, kind="stable")
-    positions_by_type = np.argsort(sequence, kind="stable")
-    ranks_by_type = positions_by_type + 1
     ranks = np.empty(len(sequence), dtype=np.intp)
-    ranks[documents_by_type] = ranks_by_type
+    for document_type in np.unique(sequence):
+        positions_of_type = np.flatnonzero(sequence == document_type)  # from 0
+        ranks[type_of_document == document_type] = positions_of_type + 1
     return ranks
 
 
@@ -296,23 +342,32 @@ class _WeightedSum(_Aim):
 
     def hope(self, values: Floats, rank: int, counts: Counts) -> Floats:
         """Return the values after a rank plus upper bounds of the later gain, shape (n_states,)."""
-        bound_of_convex = _bound_of_rest(self._convex, rank, counts)
-        if self._later_worth is not None:
-            # The later gain is the worth of later ranks that the values do not have already. Either
-            # bound may be the lower one: those of single measures, or that of all together.
-            worth_in_values = self._worth_in_values(rank, counts)
-            joint_bound = self._later_worth[rank] - worth_in_values
-            bound_of_convex = np.minimum(bound_of_convex, joint_bound)
+        bound_of_convex = self._bound_of_convex(rank, counts)
         bound_of_others = _bound_of_rest(self._others, rank, counts)
         bound_of_rest = bound_of_convex + bound_of_others
         return self.value(values) + bound_of_rest
 
+    def _bound_of_convex(self, rank: int, counts: Counts) -> Floats:
+        """Return upper bounds of the gain of convex measures after a rank, shape (n_states,).
+
+        Of two bounds, the lower one is returned. The first one adds bounds of single measures, as
+        if each had a ranking of its own. The second one takes the documents at each rank that are
+        the best for all measures together, whatever was ranked before.
+        """
+        sum_of_bounds = _bound_of_rest(self._convex, rank, counts)
+        if self._later_worth is None:
+            return sum_of_bounds
+        # The values of the states contain a part of the worth of later ranks already.
+        worth_in_values = self._worth_in_values(rank, counts)
+        joint_bound = self._later_worth[rank] - worth_in_values
+        return np.asarray(np.minimum(sum_of_bounds, joint_bound))
+
     def _worth_in_values(self, rank: int, counts: Counts) -> Floats:
         """Return the worth of later ranks that values after a rank have already, shape (n_states,).
 
-        Documents above a rank count at all later ranks, too, with Σ_later (factor − next factor),
-        which is the factor of the next rank: the sum is Σ weight · level(counts) · factor[rank + 1]
-        over the convex measures.
+        It is their worth if no documents were added: the level remains. With a level L after rank
+        1, and factors 1, 0.5 and 0.2 (then 0) of the ranks, ranks 2 and 3 have the worth
+        L · (0.5 − 0.2) + L · (0.2 − 0) = L · 0.5: the level times the factor of the next rank.
         """
         worth = np.zeros(len(counts))
         for weight, part in self._convex:
@@ -402,10 +457,11 @@ class _Mean(_Aim):
         key : ndarray of int, shape (n_states,)
             A number per state, equal for states with the same documents.
         """
-        # `lexsort` sorts by its last key first: by documents, then by the highest value of the
-        # first measure, of the second and so on. States precede those that they dominate.
-        last_measure_first = -values[::-1]
-        order = np.lexsort((*last_measure_first, key))
+        # Sort the states by documents, then by the highest value of the first measure, of the
+        # second and so on: states precede those that they dominate. `lexsort` wants the first of
+        # these last.
+        first_sorted_by_first = [key, *(-values)]
+        order = np.lexsort(first_sorted_by_first[::-1])
         sorted_key = key[order]
         sorted_values = values[:, order]
         n_states = len(order)
@@ -414,16 +470,21 @@ class _Mean(_Aim):
         # Comparing all pairs would take too long: only the nearest predecessors are compared.
         n_neighbours = min(_NEIGHBOURS, n_states - 1)
         for distance in range(1, n_neighbours + 1):
-            # At distance 2, the states 2, 3, 4, … and the earlier ones 0, 1, 2, …
-            own_key = sorted_key[distance:]
-            earlier_key = sorted_key[:-distance]
-            own_values = sorted_values[:, distance:]
-            earlier_values = sorted_values[:, :-distance]
-            has_same_documents = own_key == earlier_key
-            is_at_most_earlier = (own_values <= earlier_values).all(axis=0)
-            is_dominated[distance:] |= has_same_documents & is_at_most_earlier
+            is_dominated[distance:] |= _are_dominated(sorted_values, sorted_key, distance)
         non_dominated = order[~is_dominated]
         return np.asarray(non_dominated, dtype=np.intp)
+
+
+def _are_dominated(values: Floats, key: Ints, distance: int) -> Bools:
+    """Return whether the state at a distance before dominates each state that has one there.
+
+    At distance 2, the states 0, 1, 2, … are compared with the states 2, 3, 4, …, and the mask has
+    two elements less than there are states. A state with another key does not dominate. The values
+    have the shape (n_terms, n_states).
+    """
+    has_same_key = key[distance:] == key[:-distance]
+    is_at_most = values[:, distance:] <= values[:, :-distance]
+    return np.asarray(has_same_key & is_at_most.all(axis=0))
 
 
 class _States(NamedTuple):
@@ -474,12 +535,36 @@ def _beam(aim: _Aim, types: _DocumentTypes, floor: float, width: int) -> tuple[I
     States are partial rankings down to a rank, of which at most `width` are kept. The bound is an
     upper bound of the values of all rankings.
     """
+    states, steps, highest_dropped = _last_states(aim, types, floor, width)
+    if len(states.counts) == 0:
+        return None, max(floor, highest_dropped)
+    final_values = aim.value(states.values)
+    best = int(np.argmax(final_values))
+    best_value = float(final_values[best])
+    bound = max(best_value, floor, highest_dropped)
+    # The documents that are left do not change the value, so that any order will do.
+    n_types = len(types.totals)
+    n_left = types.totals - states.counts[best]
+    types_left = np.repeat(np.arange(n_types), n_left)
+    types_placed = _trace_back(steps, best)
+    sequence = np.concatenate([types_placed, types_left])
+    return sequence, bound
+
+
+def _last_states(
+    aim: _Aim, types: _DocumentTypes, floor: float, width: int
+) -> tuple[_States, list[_Step], float]:
+    """Return the states at the rank where the search ends, the steps to them, and a bound.
+
+    There are no states if none can exceed `floor`, the known value. The bound is an upper bound of
+    the values of completions of the states that were dropped because there were more than `width`.
+    """
     totals = types.totals
     n_types = len(totals)
+    n_measures = len(aim.parts)
     precedes = precedence(types.gains)
     width = _affordable_width(width, n_types)
     # Begin with one state, the empty ranking.
-    n_measures = len(aim.parts)
     no_documents = np.zeros((1, n_types), dtype=np.int32)
     no_values = np.zeros((n_measures, 1))
     states = _States(no_documents, no_values)
@@ -490,31 +575,20 @@ def _beam(aim: _Aim, types: _DocumentTypes, floor: float, width: int) -> tuple[I
         extended, step = _extend(states, rank, aim.parts, totals, precedes)
         kept = _keep_states(aim, extended, rank, totals, floor, width)
         highest_dropped = max(highest_dropped, kept.hope_of_dropped)
-        # If no state can exceed the known value, only dropped ones could have done so.
-        if not len(kept.positions):
-            return None, max(floor, highest_dropped)
         states = extended.take(kept.positions)
         steps.append(step.take(kept.positions))
-        # Beyond the cutoffs of all measures, no value can rise.
+        if len(kept.positions) == 0:
+            break
+        # Below the cutoffs of all measures, no value can rise any more.
         can_rise = kept.hope > aim.value(states.values)
         if not can_rise.any():
             break
-
-    final_values = aim.value(states.values)
-    best = int(np.argmax(final_values))
-    best_value = float(final_values[best])
-    bound = max(best_value, floor, highest_dropped)
-    # The documents that are left do not change the value, so that any order will do.
-    n_left = totals - states.counts[best]
-    types_left = np.repeat(np.arange(n_types), n_left)
-    types_placed = _trace_back(steps, best)
-    sequence = np.concatenate([types_placed, types_left])
-    return sequence, bound
+    return states, steps, highest_dropped
 
 
 def _affordable_width(width: int, n_types: int) -> int:
-    """Return the number of states to keep, which is limited if there are many types."""
-    affordable_width = int(_MOST_CELLS / n_types**1.5)
+    """Return the number of states to keep per rank: `width`, or fewer if memory requires it."""
+    affordable_width = int(_MOST_CELLS / _numbers_per_state(n_types))
     limit = max(_LEAST_WIDTH, affordable_width)
     return min(width, limit)
 
@@ -524,11 +598,13 @@ def _keep_states(
 ) -> _KeptStates:
     """Choose the states of a rank from which the search goes on, at most `width`.
 
-    States that another one dominates are removed first. Of the others, those with the highest hope
-    are chosen, an upper bound of the values of their completions, if it exceeds `floor`.
+    States that another one with the same documents dominates are removed first. Of the others,
+    those with the highest hope are kept, which is an upper bound of the values of their
+    completions. States whose hope is not above `floor`, the known value, are dropped.
     """
-    sizes = (totals + 1).tolist()  # each count is from 0 to its total
-    keys = row_keys(states.counts, sizes)  # equal for states with the same documents
+    possible_counts = totals + 1  # from 0 to the total of a type
+    # States with the same documents, and only these, have the same key.
+    keys = row_keys(states.counts, possible_counts.tolist())
     non_dominated = aim.non_dominated(states.values, keys)
     candidates = states.take(non_dominated)
     hope = aim.hope(candidates.values, rank, candidates.counts)
@@ -539,15 +615,17 @@ def _keep_states(
 def _extend(
     states: _States, rank: int, parts: list[Progress], totals: Counts, precedes: Floats
 ) -> tuple[_States, _Step]:
-    """Return all states with one document more, at `rank`, and the step to them."""
+    """Return all states with one document more, at `rank`, and the step to them.
+
+    A type can be the next one if no type that precedes it has documents left; `precedes` says which
+    types (rows) precede which others (columns).
+    """
+    # Of each new state: the state that it extends, the type of its last document, and its counts.
     previous, chosen, counts = place_documents(states.counts, totals, precedes)
-    gains = []
-    for part in parts:
-        gain_of_types = part.step(rank, states.counts)  # (n_states, n_types)
-        gain_of_chosen = gain_of_types[previous, chosen]
-        gains.append(gain_of_chosen)
-    previous_values = states.values[:, previous]
-    values = previous_values + np.stack(gains)
+    values = states.values[:, previous]  # n_terms × new states
+    for term, part in enumerate(parts):
+        gain_of_types = part.step(rank, states.counts)  # states × types
+        values[term] += gain_of_types[previous, chosen]
     return _States(counts, values), _Step(previous, chosen)
 
 
@@ -586,26 +664,23 @@ def _later_worth(parts: list[_WeightedConvexProgress], totals: Counts) -> Floats
     """Return upper bounds of the worth of the ranks after rank 0, 1, …, shape (n_documents + 1,).
 
     The worth of a rank is Σ weight · level · (factor − next factor) over measures, where the level
-    is a convex function of the documents down to the rank. For a bound, these are chosen for each
-    rank independently. A convex function of the numbers of documents of each type, with a given
-    sum, has its maximum where all types but one are taken completely or not at all: only these
-    choices are evaluated. None if they are too many.
+    is a convex function of the documents down to the rank. For a bound, the best documents are
+    chosen for each rank independently. As a convex function has its maximum at extremes, only
+    `_extreme_counts` are evaluated. None if these are too many.
     """
     n_types = len(totals)
     n_documents = int(totals.sum())
-    # Each type may be the one exception, with each subset of the others, and up to all documents.
+    # One type is partial, with up to all documents; each subset of the others may be complete.
     n_subsets_of_others = 2.0 ** (n_types - 1)
     n_choices = n_types * n_documents * n_subsets_of_others
     if n_choices > _MOST_CHOICES:
         return None
-
     counts = _extreme_counts(totals)
     worth_of_ranks = _highest_worth_of_ranks(parts, counts, n_documents)
-    # Worths [5, 3, 1] of the ranks 1, 2, 3 add up to [9, 4, 1] from each rank on. From rank 1 on is
-    # after rank 0, and so on; after the last rank, it is 0.
-    worths_from_last = worth_of_ranks[::-1]
-    sums_from_last = np.cumsum(worths_from_last)
+    # Sums from each rank to the last: worths [5, 3, 1] of ranks 1 to 3 give [9, 4, 1].
+    sums_from_last = np.cumsum(worth_of_ranks[::-1])
     worth_from_rank = sums_from_last[::-1]
+    # "From rank 1" is "after rank 0"; nothing is after the last rank.
     return np.append(worth_from_rank, 0.0)
 
 
@@ -617,26 +692,18 @@ def _highest_worth_of_ranks(
     `counts` are the possible documents down to a rank, shape (n_choices, n_types). The result has
     the shape (n_documents,).
     """
-    # A choice of k documents fills the ranks down to k.
+    # A choice of k documents fills the ranks down to k: it is evaluated at rank k.
     rank_of_choice = counts.sum(axis=1)
-    by_rank = np.argsort(rank_of_choice, kind="stable")
-    sorted_rank = rank_of_choice[by_rank]
-    # The array of factors begins with rank 1. A choice of no documents would read the element −1;
-    # it belongs to no rank, and is passed over below.
-    index_of_rank = sorted_rank - 1
     worths = []
     for weight, part in parts:
         weighted_level = weight * part.level(counts)
-        fall_of_factor = -np.diff(part.factor)  # from each rank to the next
-        fall_at_rank = fall_of_factor[index_of_rank]
-        worths.append(weighted_level[by_rank] * fall_at_rank)
+        fall_of_factor = -np.diff(part.factor)  # from each rank, beginning with 1, to the next
+        fall_from_rank_0 = np.append(0.0, fall_of_factor)  # no documents: rank 0
+        worths.append(weighted_level * fall_from_rank_0[rank_of_choice])
     worth = np.sum(worths, axis=0)
-
-    # The maximum of the choices of each rank, which are side by side, from the first one of a rank
-    # to that of the next.
-    ranks = np.arange(1, n_documents + 1)
-    first_of_rank = np.searchsorted(sorted_rank, ranks)
-    return np.maximum.reduceat(worth, first_of_rank)
+    highest_worth = np.full(n_documents + 1, -np.inf)
+    np.maximum.at(highest_worth, rank_of_choice, worth)
+    return highest_worth[1:]  # without rank 0
 
 
 def _extreme_counts(totals: Counts) -> Counts:
@@ -646,21 +713,17 @@ def _extreme_counts(totals: Counts) -> Counts:
     they are [0, 0], [1, 0], [2, 0] and [0, 1], [1, 1], [2, 1] with the first type as the exception,
     and others with the second one.
     """
-    # Pair each subset of complete types with each type that is not in it, the exception.
-    is_complete = _all_subsets(len(totals))  # subsets × types
-    is_absent = is_complete == 0
-    exception_of_pair, subset_of_pair = np.nonzero(is_absent.T)
-    counts_of_complete = is_complete[subset_of_pair] * totals  # pairs × types
-
-    # Each pair has one choice per number of documents of the exception, from 0 to its total.
-    n_choices_of_pair = totals[exception_of_pair] + 1
-    pairs = np.arange(len(exception_of_pair))
-    pair_of_choice = np.repeat(pairs, n_choices_of_pair)
-    number_of_exception = positions(pair_of_choice)  # 0, 1, … within each pair
-    counts = counts_of_complete[pair_of_choice]
-    choices = np.arange(len(counts))
-    counts[choices, exception_of_pair[pair_of_choice]] = number_of_exception
-    return counts
+    is_complete = _all_subsets(len(totals))  # subsets × types, 1 or 0
+    parts = []
+    for exception, total in enumerate(totals):
+        subsets_of_others = is_complete[is_complete[:, exception] == 0]
+        counts_of_others = subsets_of_others * totals
+        # Each subset is combined with 0, 1, … documents of the exception.
+        numbers = np.arange(total + 1)
+        counts = np.repeat(counts_of_others, len(numbers), axis=0)
+        counts[:, exception] = np.tile(numbers, len(counts_of_others))
+        parts.append(counts)
+    return np.concatenate(parts)
 
 
 def _all_subsets(n_types: int) -> Counts:
