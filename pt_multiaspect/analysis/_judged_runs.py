@@ -75,11 +75,7 @@ def evaluate_by_judge(
     if len(judged.judges) < 2:
         raise MultiAspectError(f"expected at least two judges, got {choices(judged.judges)}")
     _check_overlap(judged)
-
-    check_all_topics(measure, "judges disagree on the topics with a positive document")
-    with_scales = with_aspects(parse_all(measure), judged.aspects, list(judged.aspects))
-    (measure_with_scales,) = with_scales.values()
-    evaluated = as_measure(measure_with_scales)
+    evaluated = _measure_with_scales(measure, judged)
 
     named = named_runs(runs)
     refuse_single(named, "runs")
@@ -104,6 +100,18 @@ def evaluate_by_judge(
     )
 
 
+def _measure_with_scales(measure: Mapping[str, object], judged: LongJudgments) -> Measure:
+    """Return the only measure of a mapping; it has the scales of the judgments if none of its own.
+
+    A suite of measures over topics with a positive document is refused: which topics these are
+    differs between judges.
+    """
+    check_all_topics(measure, "judges disagree on the topics with a positive document")
+    with_scales = with_aspects(parse_all(measure), judged.aspects, list(judged.aspects))
+    (measure_with_scales,) = with_scales.values()
+    return as_measure(measure_with_scales)
+
+
 def _values_by_judge(
     measure: Measure,
     judged: LongJudgments,
@@ -113,14 +121,16 @@ def _values_by_judge(
 ) -> Floats:
     """Return the values of the runs by the labels of each judge, judges × runs × topics.
 
-    `judgments` are those of the medians, which documents keep that a judge did not label.
+    Documents that a judge did not label keep the median label of all judges. The rankings are
+    joined with `judgments`, which have the medians, so that only labels are replaced.
     """
-    scales = _judgments_of_all_grades(judged)
+    all_grades = _judgments_of_all_grades(judged)
     values = []
     for judge in range(len(judged.judges)):
-        own_rows = np.flatnonzero(judged.judge == judge)
-        labels = _combine_labels(judged, own_rows, medians)
-        own_judgments = judgments.with_labels(labels, scales)
+        rows_of_judge = np.flatnonzero(judged.judge == judge)
+        labels = _combine_labels(judged, rows_of_judge, medians)
+        # A judge who never gave a grade has the same scales as the others.
+        own_judgments = judgments.with_labels(labels, scales=all_grades)
         values_of_runs = []
         for ranking in rankings:
             judged_run = ranking.with_judgments(own_judgments)
@@ -169,11 +179,16 @@ def _combine_labels(judged: LongJudgments, rows: Ints, otherwise: Labels) -> Lab
 
 
 def _judgments_of_all_grades(judged: LongJudgments) -> Judgments:
-    """Return qrels that contain all grades, so that scales inferred from them are complete."""
-    columns = {}
+    """Return qrels that contain all grades, so that scales inferred from them are complete.
+
+    For the grades 0, 1, 2 of one criterion and 0, 1 of another, three documents have the labels (0,
+    0), (1, 1) and (2, missing).
+    """
+    grades_by_criterion = {}
     for name, aspect in judged.aspects.items():
-        columns[name] = pd.Series(aspect.scale.grades)
-    grades = pd.DataFrame(columns)
+        grades_by_criterion[name] = pd.Series(aspect.scale.grades)
+    # A frame of Series fills the shorter ones with NaN, a missing label.
+    grades = pd.DataFrame(grades_by_criterion)
     docnos = [f"d{row}" for row in range(len(grades))]
     return Judgments(grades.assign(qid="q", docno=docnos))
 

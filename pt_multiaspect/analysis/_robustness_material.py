@@ -68,19 +68,19 @@ def material_of_values(values: Any, measure: Any, variants: Any, cluster: Cluste
     perquery = read_named_values(values)
     refuse_none(perquery, "row in the frame of values")
     if measure is None:
-        first_measures = perquery["measure"].head(1)
-        chosen = [str(label) for label in first_measures]
+        first_labels = perquery["measure"].head(1)
+        examined = first_labels.astype(str).tolist()
     else:
-        chosen = _as_list(measure)
-    _, examined = select_measures(perquery, chosen)
-    label = _only_label(find_labels(perquery, chosen))
-
-    # Mappings {label: measure} say which measures the labels of the frame stand for. So does the
-    # record of the frame, which they overrule.
-    declared_variants: dict[str, Any] = {}
+        examined = _as_list(measure)
+    # Labels of a frame are only names. What they stand for is recorded with the frame, unless the
+    # user says so by giving measures, or a mapping {label: measure}.
+    measure_of_label = dict(measures_by_label(perquery))
+    _, given_measure = select_measures(perquery, examined)
+    label = _only_label(find_labels(perquery, examined))
     if isinstance(variants, Mapping):
-        _, declared_variants = select_measures(perquery, variants)
-    measure_of_label = {**measures_by_label(perquery), **declared_variants, **examined}
+        _, given_variants = select_measures(perquery, variants)
+        measure_of_label.update(given_variants)
+    measure_of_label.update(given_measure)
     _check_mean(label, measure_of_label[label])
 
     labels_of_variants = _labels_of_variants(perquery, variants)
@@ -112,21 +112,24 @@ def _as_list(measure: Any) -> Any:
     return [measure]
 
 
-def _labels_of_aspects(known: Mapping[str, Any], label: str) -> dict[str, str]:
+def _labels_of_aspects(measure_of_label: Mapping[str, Any], label: str) -> dict[str, str]:
     """Return the labels of the measures on one aspect, by aspect.
 
-    None are returned if they are fewer than two, or include the examined measure itself.
+    None are returned if they are fewer than two. Nor are they if the examined measure, which
+    `label` is that of, is one of them: it combines no aspects.
     """
     measures: dict[str, Any] = {}
-    for key, measure in known.items():
+    for key, measure in measure_of_label.items():
         if isinstance(measure, Direction):
+            # Only whether higher is better is known, not the measure.
             measures[key] = None
         else:
             measures[key] = measure
-    aspects = labels_of_aspects(measures)
-    if len(aspects) < 2 or label in aspects.values():
+    label_of_aspect = labels_of_aspects(measures)
+    examines_one_aspect = label in label_of_aspect.values()
+    if len(label_of_aspect) < 2 or examines_one_aspect:
         return {}
-    return aspects
+    return label_of_aspect
 
 
 def material_of_runs(
@@ -144,35 +147,48 @@ def material_of_runs(
     _check_mean(full_label, examined)
     aspects = _evaluated_aspects(examined, judgments)
     measure_of_aspect = _measures_of_aspects(examined, judgments, aspects)
-    if variants is None:
-        all_variants = one_choice_variants(examined, aspects)
-    else:
-        all_variants = parse_all(variants)
-    other_variants = {key: variant for key, variant in all_variants.items() if variant != examined}
+    other_variants = _other_variants(examined, variants, aspects)
+    label = _label_beside(other_variants, full_label, examined)
 
-    # The measure is printed by its short name, if no variant has this name.
-    label = short_label(full_label, examined)
-    if label in other_variants:
-        label = full_label
-
-    # Measures with the same label, such as a variant on one aspect, are evaluated once.
-    measures = {label: examined}
+    # All of them by label: a variant on one aspect, for example, is evaluated once.
+    measure_of_label = {label: examined}
     label_of_aspect = {}
     for aspect, on_aspect in measure_of_aspect.items():
-        label_of_aspect[aspect] = str(on_aspect)
-        measures[str(on_aspect)] = on_aspect
-    measures.update(other_variants)
-    perquery = evaluate(run_by_name, judgments, measures, progress=False)
+        label_on_aspect = str(on_aspect)
+        label_of_aspect[aspect] = label_on_aspect
+        measure_of_label[label_on_aspect] = on_aspect
+    measure_of_label.update(other_variants)
+    perquery = evaluate(run_by_name, judgments, measure_of_label, progress=False)
     return _read_material(
         perquery,
         cluster,
-        measures,
+        measure_of_label,
         label,
         aspects=label_of_aspect,
         variants=list(other_variants),
         runs=run_by_name,
         qrels=judgments,
     )
+
+
+def _other_variants(examined: Any, variants: Any, aspects: Sequence[str]) -> dict[str, Any]:
+    """Return the variants by label, without the examined measure itself.
+
+    By default, they differ from it in one choice each.
+    """
+    if variants is None:
+        variant_of_label = one_choice_variants(examined, aspects)
+    else:
+        variant_of_label = parse_all(variants)
+    return {label: variant for label, variant in variant_of_label.items() if variant != examined}
+
+
+def _label_beside(variants: Mapping[str, Any], full_label: str, examined: Any) -> str:
+    """Return the label of the examined measure: its short name, if no variant has this name."""
+    label = short_label(full_label, examined)
+    if label in variants:
+        return full_label
+    return label
 
 
 def _given_or_first_default(measure: Any, judgments: Judgments) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,8 +29,8 @@ from ._significance import (
     clusters_note,
     mean_differences,
     mean_over_topics,
+    n_unordered_pairs,
     signs_of_means,
-    unordered_pairs,
 )
 from ._value_matrices import OrientedValues
 from ._verdicts import (
@@ -156,28 +156,27 @@ class Study:
         self.results: dict[str, Any] = {}
         #: Whether lower is better.
         self.lower = lower_is_better(material.measure)
-        # The values of the measure, negative if lower is better.
-        read = material.values.select([material.label])
-        self.values = read.values
-        self.qids = read.qids
-        self.clusters = self._clusters_of(read.qids)
+        # The values of the measure; they are negated if lower is better.
+        oriented = material.values.select([material.label])
+        self.values = oriented.values
+        self.qids = oriented.qids
+        self.clusters = self._clusters_of(oriented.qids)
         self.in_order = material.means.index.tolist()
         #: The pairs of the family, those of the claims first.
-        self.pairs = self._family_of_pairs(read, baseline)
-        rows_of_distinct, _ = unordered_pairs(self.pairs)
+        self.pairs = self._family_of_pairs(oriented, baseline)
         #: The number of tests of the family: a pair and its reverse are one test.
-        self.n_tests = len(rows_of_distinct)
+        self.n_tests = n_unordered_pairs(self.pairs)
         if baseline is None:
             # The best run is compared with each other run.
             n_claims = len(self.in_order) - 1
         else:
             n_claims = len(self.pairs)
-        # Claims are about values as they are: signs are −1 if they were negated.
-        original_values = read.values * read.signs
+        # Claims are about values in the units of the measure: undo the negation.
+        original_values = oriented.values * oriented.signs
         self.claims = self._make_claims(original_values, n_claims)
 
     def _family_of_pairs(self, read: OrientedValues, baseline: str | None) -> Pairs:
-        """Return the pairs with the baseline; without one, those of the best run, then all others."""
+        """Return the pairs with the baseline, or else those of the best run, then all others."""
         if baseline is not None:
             return pairs_of_runs(read.names, self.in_order, baseline)
         best = self._best_run(read)
@@ -325,9 +324,10 @@ class Study:
         if not isinstance(mean, AspectMean):
             return self._leave_out("weights", f"{label} is no mean over aspects")
         if not self.material.aspects:
-            if self.material.runs is not None:
+            has_runs = self.material.runs is not None
+            if has_runs:  # several aspects would have been evaluated
                 return self._leave_out("weights", f"{label} has one aspect")
-            return self._leave_out_weights(
+            return self._leave_untried(
                 f"the values of the aspects that {label} combines are not given"
             )
         try:
@@ -335,7 +335,7 @@ class Study:
         except MultiAspectError as error:
             return self._leave_out("weights", str(error), "Other weights could not be tried.")
         if not self._are_combined(weighted):
-            return self._leave_out_weights(
+            return self._leave_untried(
                 f"the values of the aspects are not those that {label} combines"
             )
         return self._answers_of_weightings(mean, weighted, qids)
@@ -356,8 +356,8 @@ class Study:
             answers.append(self._answer_of_weightings(claim, row, weighted.sampled))
         return answers
 
-    def _leave_out_weights(self, reason: str) -> list[Answer]:
-        """Return no answers, after noting why other weights could not be tried."""
+    def _leave_untried(self, reason: str) -> list[Answer]:
+        """Return no answers on weights, after noting for readers why others were not tried."""
         return self._leave_out("weights", reason, f"Other weights could not be tried, as {reason}.")
 
     def _are_combined(self, weighted: WeightedValues) -> bool:
@@ -410,24 +410,29 @@ class Study:
                 mean, names, self.qids, None, SEED, material.runs, material.qrels
             )
             return weighted, self.qids
-
         # Other means combine the values of the aspects, which the material has.
-        labels_of_aspects = list(material.aspects.values())
-        measure_of_label = material.values.known
-        is_unknown = [measure_of_label[label] is None for label in labels_of_aspects]
-        if all(is_unknown):
-            # Their values are not of measures, but of criteria by which answers were judged.
-            aspects = labels_of_aspects
-            mean.check_criteria(aspects)
-            read = material.values.select(labels_of_aspects)
-        else:
-            labels = [material.label, *labels_of_aspects]
-            measures = {label: measure_of_label[label] for label in labels}
-            label_of_aspect = find_labels_of_aspects(mean, measures)
-            aspects = list(label_of_aspect)
-            read = material.values.select(list(label_of_aspect.values()), "robustness")
-        weighted = combine_aspects(mean, read.values, names, aspects, None, SEED)
+        label_of_aspect = self._labels_to_combine(mean)
+        labels = list(label_of_aspect.values())
+        read = material.values.select(labels, "robustness")
+        weighted = combine_aspects(mean, read.values, names, list(label_of_aspect), None, SEED)
         return weighted, read.qids
+
+    def _labels_to_combine(self, mean: AspectMean) -> dict[str, str]:
+        """Return the label of the values on each aspect, after checking that a mean combines them.
+
+        The values may also be of criteria by which answers were judged: no measure is known for
+        their labels.
+        """
+        labels = list(self.material.aspects.values())
+        measure_of_label = self.material.values.known
+        is_unknown = [measure_of_label[label] is None for label in labels]
+        if all(is_unknown):
+            mean.check_criteria(labels)
+            return {label: label for label in labels}
+        all_labels = [self.material.label, *labels]
+        return find_labels_of_aspects(
+            mean, {label: measure_of_label[label] for label in all_labels}
+        )
 
     def variants(self) -> list[Answer]:
         """Answer whether the order holds by the variants with distinct values."""
@@ -575,7 +580,8 @@ def _answer_of_variants(claim: Claim, names: Any, signs: Floats, is_significant:
 def _names_of_minority(names: Any, confirms: Bools) -> str:
     """Return the names of the variants that confirm a claim or, if these are more, of the others.
 
-    The text is empty if all variants confirm it, or none.
+    It is put after a number of significant ones: "2 significantly: AP, RR", or "4 significantly;
+    not significant by AP". The text is empty if all variants confirm the claim, or none.
     """
     n_confirming = int(confirms.sum())
     if n_confirming == 0 or n_confirming == len(names):
@@ -644,20 +650,31 @@ def _answer_of_judges(claim: Claim, judged: JudgedRuns, signs: Floats) -> Answer
     has_enough = judged.n_labelled >= least_labelled  # judges × criteria
     decides = has_enough.all(axis=1)
     deciding_signs = signs[decides]
-    n_deciding = len(deciding_signs)
-    n_same = int((deciding_signs == claim.sign).sum())
+    is_same = deciding_signs == claim.sign
     fraction_same = np.nan
-    if n_deciding > 0:
-        fraction_same = n_same / n_deciding
+    if len(is_same) > 0:
+        fraction_same = is_same.mean()
     # A single judge is no evidence of agreement.
     verdict = UNDECIDED
-    if n_deciding >= 2:
+    if len(is_same) >= 2:
         verdict = verdict_of_judges(deciding_signs.tolist(), claim.sign)
+    evidence = _evidence_of_judges(claim, judged, signs, np.asarray(decides))
+    return Answer(claim, "judges", verdict, evidence, {"same_sign": fraction_same})
 
+
+def _evidence_of_judges(claim: Claim, judged: JudgedRuns, signs: Floats, decides: Bools) -> str:
+    """Return which judges agree with a claim, and how many documents they labelled.
+
+    `signs` are those of the difference by each judge, and the mask `decides` is that of the judges
+    who labelled enough documents to count.
+    """
     names = np.array(judged.judges, dtype=object)
+    is_same = signs == claim.sign
     is_opposed = signs == -claim.sign
     opposed = names[decides & is_opposed]
     undecided = names[~decides]
+    n_same = int((decides & is_same).sum())
+    n_deciding = int(decides.sum())
     share_same = share(n_same, n_deciding, "judge", "gives", "give")
     evidence = f"{share_same} the same sign"
     if len(opposed) > 0:
@@ -667,7 +684,7 @@ def _answer_of_judges(claim: Claim, judged: JudgedRuns, signs: Floats) -> Answer
     if len(undecided) > 0:
         verb = _verb(len(undecided), "decides", "decide")
         evidence += f", so {choices(undecided)} {verb} nothing"
-    return Answer(claim, "judges", verdict, evidence, {"same_sign": fraction_same})
+    return evidence
 
 
 def _verb(number: int, singular: str, plural: str) -> str:
@@ -677,33 +694,22 @@ def _verb(number: int, singular: str, plural: str) -> str:
     return plural
 
 
-class _LabelledCounts(NamedTuple):
-    """Numbers of documents labelled on a criterion."""
-
-    #: By any judge.
-    n_documents: int
-    #: By each judge.
-    n_by_judge: tuple[int, ...]
-
-
 def _labelled_documents(judged: JudgedRuns) -> str:
-    """Return how many documents each judge labelled, by criterion if these numbers differ."""
-    # Criteria with the same numbers are named together.
-    criteria_of_counts: dict[_LabelledCounts, list[str]] = {}
-    for column, criterion in enumerate(judged.criteria):
-        counts = _LabelledCounts(
-            n_documents=judged.n_documents[column],
-            n_by_judge=tuple(judged.n_labelled[:, column]),
-        )
-        criteria_of_counts.setdefault(counts, []).append(criterion)
-    are_different = len(criteria_of_counts) > 1
+    """Return how many documents each judge labelled, by criterion if these numbers differ.
+
+    Criteria with the same numbers are named together.
+    """
+    counts = pd.DataFrame(judged.n_labelled.T, index=judged.criteria)  # criteria × judges
+    counts["any"] = judged.n_documents
+    columns = list(counts.columns)
+    groups = counts.groupby(columns, sort=False)
     texts = []
-    for counts, criteria in criteria_of_counts.items():
+    for _, rows in groups:
+        *n_by_judge, n_documents = rows.iloc[0].tolist()  # the same in all rows of the group
         on_criteria = ""
-        if are_different:
-            on_criteria = f" on {choices(criteria)}"
-        text = _numbers_of_judges(judged.judges, counts.n_documents, counts.n_by_judge, on_criteria)
-        texts.append(text)
+        if len(groups) > 1:
+            on_criteria = f" on {choices(list(rows.index))}"
+        texts.append(_numbers_of_judges(judged.judges, n_documents, n_by_judge, on_criteria))
     return "; ".join(texts)
 
 

@@ -460,6 +460,12 @@ def unordered_pairs(pairs: Pairs) -> tuple[Ints, Ints]:
     return rows_of_distinct, position
 
 
+def n_unordered_pairs(pairs: Pairs) -> int:
+    """Return the number of distinct pairs, in which a pair and its reverse count once."""
+    rows_of_distinct, _ = unordered_pairs(pairs)
+    return len(rows_of_distinct)
+
+
 def check_correction(test: str, correction: str | None) -> None:
     """Raise an error if a correction is unknown, or is given for 'tukey'."""
     if correction is None:

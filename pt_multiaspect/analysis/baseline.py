@@ -240,11 +240,7 @@ def compare_with_levels(
     These are ``confidence freedom design_effect``.
     """
     alpha = proportion("alpha")(alpha)
-    # Tukey's test corrects by itself, so that a correction beside it is an error. But 'holm' is the
-    # default, which nobody chose.
-    is_default_of_tukey = test == "tukey" and correction == "holm"
-    if not is_default_of_tukey:
-        check_correction(test, correction)
+    _check_given_correction(test, correction)
     perquery = read_long_frame(perquery)
     groups = None
     if by is not None:
@@ -268,6 +264,17 @@ def compare_with_levels(
     else:
         tests = _sort_groups(tests, groups)
     return add_verdicts(tests, comparison.lower_is_better)
+
+
+def _check_given_correction(test: str, correction: str | None) -> None:
+    """Check that a correction is known, and that the test can have it.
+
+    Tukey's test corrects for the number of pairs itself, so that a correction given with it is an
+    error. The default 'holm' is none: it corrects Tukey's levels for the number of groups only.
+    """
+    if test == "tukey" and correction == "holm":
+        return
+    check_correction(test, correction)
 
 
 def _sort_groups(tests: pd.DataFrame, group_of_topic: Mapping[str, str]) -> pd.DataFrame:
@@ -322,19 +329,10 @@ class _Comparison:
         test_of_group = self._tests_by_group(values, qids)
         tables = []
         for column, measure in enumerate(measures):
-            results_by_group = {}
+            tests_of_group = {}
             for group, test_pairs in test_of_group.items():
-                results_by_group[group] = test_pairs(column, tested.first, tested.second)
-            columns_by_group = self._columns_by_group(str(measure), tested, results_by_group)
-            for group, statistics in columns_by_group.items():
-                columns = {
-                    "group": group,
-                    "measure": measure,
-                    "baseline": pairs.columns["b"],
-                    "name": pairs.columns["a"],
-                    **statistics,
-                }
-                tables.append(pd.DataFrame(columns))
+                tests_of_group[group] = test_pairs(column, tested.first, tested.second)
+            tables += self._tables_of_measure(measure, pairs, tested, tests_of_group)
         return tables
 
     def _tests_by_group(
@@ -349,57 +347,91 @@ class _Comparison:
         clusters = check_clusters(clusters_of_topics(self.clusters, qids))
         tests = {}
         for group, topics in _topics_by_group(self.groups, qids):
-            if len(topics) == 0:
-                continue
-            clusters_of_group = clusters.take(topics)
-            # The check warns of few clusters. It would refuse a single one, in which a group may
-            # be: such a group has no levels, but means.
-            if len(clusters_of_group) > 1:
-                check_clusters(clusters_of_group)
-            values_of_group = values[:, topics]
-            tests[group] = paired_test(values_of_group, clusters=clusters_of_group, **self.options)
-        if self.macro is None:
-            return tests
-        equal_groups = self.macro.groups_of_topics(qids)
+            if len(topics) > 0:
+                clusters_of_group = _clusters_of_group(clusters, topics)
+                tests[group] = paired_test(
+                    values[:, topics], clusters=clusters_of_group, **self.options
+                )
+        equal_groups = None
+        if self.macro is not None:
+            equal_groups = self.macro.groups_of_topics(qids)
         if equal_groups is not None:
             tests[MACRO] = paired_test(
                 values, clusters=clusters, groups=equal_groups, **self.options
             )
         return tests
 
-    def _columns_by_group(
-        self, measure: str, tested: _TestedPairs, tests_of_group: Mapping[str, PairTests]
-    ) -> dict[str, dict[str, Any]]:
-        """Return the statistics of each pair under one measure, by group of topics."""
-        is_lower_better = bool(self.lower_is_better[measure])
-        tests_by_row = list(tests_of_group.values())
-        families = [family_of(group) for group in tests_of_group]
-        levels = np.stack([tests.levels for tests in tests_by_row])
+    def _tables_of_measure(
+        self,
+        measure: Any,
+        pairs: Pairs,
+        tested: _TestedPairs,
+        tests_of_group: Mapping[str, PairTests],
+    ) -> list[pd.DataFrame]:
+        """Return the tests of each pair under one measure, one table per group of topics."""
+        groups = list(tests_of_group)
+        all_tests = list(tests_of_group.values())
+        families = [family_of(group) for group in groups]
+        levels = np.stack([tests.levels for tests in all_tests])  # groups × tests
         corrected, alphas = correct_groups(
             levels, families, self.options["test"], self.correction, self.alpha
         )
-        margin_columns: list[dict[str, Floats]] = [{} for _ in tests_by_row]
-        if self.margins is not None:
-            margin = _Margin(
-                margin=self.margins[measure],
-                lower_is_better=is_lower_better,
-                families=families,
-                correction=self.correction,
-                alpha=self.alpha,
-            )
-            margin_columns = margin.columns(tested, tests_by_row)
-        columns = {}
-        for row, group in enumerate(tests_of_group):
-            columns[group] = _columns_of_tests(
+        is_lower_better = bool(self.lower_is_better[str(measure)])
+        margin_columns = self._margin_columns(str(measure), tested, all_tests, families)
+        tables = []
+        for row, group in enumerate(groups):
+            statistics = _columns_of_tests(
                 tested,
-                tests_by_row[row],
+                all_tests[row],
                 corrected[row],
                 alphas[row],
                 self.alpha,
                 is_lower_better,
                 margin_columns[row],
             )
-        return columns
+            columns = {
+                "group": group,
+                "measure": measure,
+                "baseline": pairs.columns["b"],
+                "name": pairs.columns["a"],
+                **statistics,
+            }
+            tables.append(pd.DataFrame(columns))
+        return tables
+
+    def _margin_columns(
+        self,
+        measure: str,
+        tested: _TestedPairs,
+        tests_by_group: Sequence[PairTests],
+        families: Sequence[str],
+    ) -> list[dict[str, Floats]]:
+        """Return the columns on the margin of a measure, by group of topics; none without margins.
+
+        `families` are those of the groups, in which levels are corrected.
+        """
+        if self.margins is None:
+            return [{}] * len(tests_by_group)
+        margin = _Margin(
+            margin=self.margins[measure],
+            lower_is_better=bool(self.lower_is_better[measure]),
+            families=families,
+            correction=self.correction,
+            alpha=self.alpha,
+        )
+        return margin.columns(tested, tests_by_group)
+
+
+def _clusters_of_group(clusters: Clusters, topics: Ints) -> Clusters:
+    """Return the clusters of the topics of a group, and warn if they are few.
+
+    A group may be in a single cluster, which `check_clusters` would refuse: it has means, and NaN
+    for all that needs more.
+    """
+    clusters_of_group = clusters.take(topics)
+    if len(clusters_of_group) == 1:
+        return clusters_of_group
+    return check_clusters(clusters_of_group)
 
 
 def _columns_of_tests(
@@ -481,26 +513,30 @@ class _Margin:
     def columns(
         self, tested: _TestedPairs, tests_by_group: Sequence[PairTests]
     ) -> list[dict[str, Floats]]:
-        """Return the ``p_not_worse p_equivalent margin_low margin_high`` of each pair, by group."""
-        levels_equivalent = []  # of tests
-        levels_not_worse = []  # of pairs
+        """Return the ``p_not_worse p_equivalent margin_low margin_high`` of each pair, by group.
+
+        A pair and its reverse are one test, at the same place of `tests_by_group`. They are
+        equivalent together, but each may be not worse by itself.
+        """
+        equivalent = []  # groups × tests
+        not_worse = []  # groups × pairs
         for tests in tests_by_group:
             # The levels of "the difference is above −margin" and of "it is below the margin".
             above, below = tests.margin_levels(self.margin)
             # Equivalent means both, so that the larger level counts.
-            levels_equivalent.append(np.maximum(above, below))
-            levels_not_worse.append(self._levels_not_worse(tested, above, below))
-        p_equivalent_by_group, alphas = self._correct(levels_equivalent)
-        p_not_worse_by_group, _ = self._correct(levels_not_worse)
+            equivalent.append(np.maximum(above, below))
+            not_worse.append(self._levels_not_worse(tested, above, below))
+        p_equivalent, alphas = self._correct(equivalent)
+        p_not_worse, _ = self._correct(not_worse)
 
         columns_by_group = []
         for group, tests in enumerate(tests_by_group):
-            # Two one-sided tests at α have an interval of level 1 − 2α.
-            interval = tested.mean_and_interval(tests, 2 * alphas[group])
-            p_equivalent = p_equivalent_by_group[group]
+            # Two one-sided tests at α have an interval of confidence level 1 − 2α.
+            two_sided_alpha = 2 * alphas[group]
+            interval = tested.mean_and_interval(tests, two_sided_alpha)
             columns = {
-                "p_not_worse": p_not_worse_by_group[group],
-                "p_equivalent": p_equivalent[tested.test_of_pair],
+                "p_not_worse": p_not_worse[group],
+                "p_equivalent": p_equivalent[group][tested.test_of_pair],
                 "margin_low": interval["low"],
                 "margin_high": interval["high"],
             }
@@ -513,13 +549,16 @@ class _Margin:
         `above` and `below` are those of "the tested difference is above −margin" and "it is below
         the margin", one per test.
         """
-        # A pair in the order of its test is not worse if the difference is above −margin. Its
-        # reverse, with the negative difference, is not worse if it is below the margin.
-        is_in_tested_order = tested.sign > 0
-        must_be_above = is_in_tested_order
+        above_of_test = above[tested.test_of_pair]
+        below_of_test = below[tested.test_of_pair]
+        # If a pair is the reverse of its test, its difference is minus the tested one: it is above
+        # −margin if that is below the margin.
+        is_reverse = tested.sign < 0
+        above_of_pair = np.where(is_reverse, below_of_test, above_of_test)
+        below_of_pair = np.where(is_reverse, above_of_test, below_of_test)
         if self.lower_is_better:
-            must_be_above = ~is_in_tested_order
-        return np.where(must_be_above, above[tested.test_of_pair], below[tested.test_of_pair])
+            return below_of_pair
+        return above_of_pair
 
     def _correct(self, levels: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Return the corrected levels and α of one-sided intervals, by group."""
@@ -544,7 +583,7 @@ def t_test_pairs(
     clusters : Clusters, optional
         Topics that belong together.
     """
-    # A pair and its reverse have one test: below, some arrays are by test and some by pair.
+    # A pair and its reverse have one test.
     tested = _TestedPairs(pairs)
     # The test 't' draws no resamples.
     test_pairs = paired_test(values, "t", n_resamples=1, alpha=ALPHA, seed=0, clusters=clusters)
@@ -553,6 +592,7 @@ def t_test_pairs(
     correct = corrector("t", correction)
     p_of_test = correct(tests.levels)
     alpha = interval_alpha(p_of_test, correction, ALPHA)
+    # From tests to pairs.
     columns = tested.mean_and_interval(tests, alpha)
     columns["p"] = p_of_test[tested.test_of_pair]
     columns["confidence"] = np.full(len(pairs), 1 - alpha)
@@ -560,17 +600,19 @@ def t_test_pairs(
 
 
 class _TestedPairs:
-    """The tests of pairs of systems, one for a pair and its reverse."""
+    """The tests of pairs of systems, one for a pair and its reverse.
+
+    The pairs (2, 0), (0, 2), (2, 1) of systems have two tests, of 0 and 2, and of 1 and 2.
+    """
 
     def __init__(self, pairs: Pairs) -> None:
-        # `rows` has one of the pairs of each test: of (a, b), (b, a), (a, c), the first and third.
-        rows, test_of_pair = unordered_pairs(pairs)
-        lower = np.minimum(pairs.first, pairs.second)
-        higher = np.maximum(pairs.first, pairs.second)
-        #: The systems of each test, the one with the lower position first.
-        self.first = lower[rows]
-        self.second = higher[rows]
-        #: The test of each pair, a position in `first` and `second`.
+        row_of_test, test_of_pair = unordered_pairs(pairs)  # a pair of each test, and all tests
+        first = pairs.first[row_of_test]
+        second = pairs.second[row_of_test]
+        #: The systems of each test, the one with the lower number first.
+        self.first = np.minimum(first, second)
+        self.second = np.maximum(first, second)
+        #: The test of each pair, a position in `first` and `second`: [0, 0, 1] in the example.
         self.test_of_pair = test_of_pair
         #: Of each pair: 1 if its systems are in the order of its test, else −1.
         self.sign = np.where(pairs.first < pairs.second, 1.0, -1.0)

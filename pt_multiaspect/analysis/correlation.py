@@ -214,10 +214,10 @@ def _check_top(top: int, rank_by: str) -> int:
 def _statistic(
     values: Floats, kernel: Kernel, rank_by: str, best: list[Ints] | None
 ) -> Callable[[Floats], Floats]:
-    """Return the function that correlates measures, given the weights of the topics.
+    """Return a function that correlates measures by topics with certain weights.
 
-    It takes weights, shape (n_topics,): equal ones, or the numbers of draws in a bootstrap sample.
-    It returns correlations, references × measures.
+    It takes the weights, shape (n_topics,): equal ones, or the numbers of draws in a bootstrap
+    sample. It returns correlations, references × measures.
 
     Parameters
     ----------
@@ -236,10 +236,9 @@ def _statistic(
         # 0 instead of NaN, so that sums over topics are numbers.
         matrices = np.where(is_defined, by_query, 0.0)
         return partial(_mean_of_defined, matrices=matrices, is_defined=is_defined)
-    if best is None:
-        return partial(_correlate_means, values=values, kernel=kernel)
-    kernel_of_best = partial(_correlate_best, best=best, kernel=kernel)
-    return partial(_correlate_means, values=values, kernel=kernel_of_best)
+    if best is not None:
+        kernel = partial(_correlate_best, best=best, kernel=kernel)
+    return partial(_correlate_means, values=values, kernel=kernel)
 
 
 def _bootstrap(
@@ -584,68 +583,73 @@ def _warn_of_constants(
     """
     if method == "rbo":  # which is always defined
         return
-    is_constant = _find_constants(values, rank_by, best)
-    if not is_constant.any():
+    if rank_by == "query":
+        statement = _constant_on_topics(values, measures)
+    elif best is None:
+        statement = _constant_on_average(values, measures)
+    else:
+        statement = _constant_among_best(values, measures, best)
+    if statement is None:
         return
-    # Name one measure, that which is constant most often.
-    n_constant_of_measure = is_constant.sum(axis=0)
-    worst = int(n_constant_of_measure.argmax())
-    name = measures[worst]
-    consequence = _consequence_of_constant(is_constant[:, worst], measures, rank_by, best)
     remedy = parameter("method", "rbo")
     warn_once(
-        f"{method} is undefined if a measure gives all systems the same score: {name} "
-        f"does so {consequence}. Omit such measures or topics, or use {remedy}"
+        f"{method} is undefined if a measure gives all systems the same score: {statement}. "
+        f"Omit such measures or topics, or use {remedy}"
     )
 
 
-def _find_constants(values: Floats, rank_by: str, best: list[Ints] | None) -> Bools:
-    """Return where a measure gives all systems that are correlated the same score.
+def _constant_on_topics(values: Floats, measures: list[object]) -> str | None:
+    """Return which measure gives all systems the same score on most topics; None if none does.
 
-    The result is comparisons × measures. There is one comparison per topic with
-    ``rank_by='query'``; else one per reference, if each has its best systems; else a single one.
-    The parameters are those of `_warn_of_constants`.
+    `values` are systems × topics × measures.
     """
-    if rank_by == "query":
-        scores_by_topic = round_scores(values)  # systems × topics × measures
-        return _are_equal(scores_by_topic)
+    is_constant = _are_equal(round_scores(values))  # topics × measures
+    n_constant_of_measure = is_constant.sum(axis=0)
+    worst = int(n_constant_of_measure.argmax())
+    n_constant = n_constant_of_measure[worst]
+    if n_constant == 0:
+        return None
+    return (
+        f"{measures[worst]} does so on {n_constant} of {len(is_constant)} topics, which are "
+        "excluded from the mean"
+    )
+
+
+def _constant_on_average(values: Floats, measures: list[object]) -> str | None:
+    """Return which measure gives all systems the same mean; None if none does.
+
+    `values` are systems × topics × measures.
+    """
+    means = values.mean(axis=1)
+    is_constant = _are_equal(round_scores(means))  # per measure
+    if not is_constant.any():
+        return None
+    first_constant = int(is_constant.argmax())
+    return f"{measures[first_constant]} does so on average, so its correlations are NaN"
+
+
+def _constant_among_best(values: Floats, measures: list[object], best: list[Ints]) -> str | None:
+    """Return which measure gives the best systems by a reference the same mean; None if none does.
+
+    Each measure is a reference. The measure that does so for most of them is named, with the first
+    of these. `values` are systems × topics × measures.
+    """
     means = values.mean(axis=1)
     scores = round_scores(means)  # systems × measures
-    if best is None:
-        all_systems = np.arange(len(scores))
-        best = [all_systems]
-    is_constant = []
-    for systems in best:
-        scores_of_best = scores[systems]
-        is_constant.append(_are_equal(scores_of_best))
-    return np.stack(is_constant)
+    is_constant = np.stack([_are_equal(scores[systems]) for systems in best])
+    n_constant_of_measure = is_constant.sum(axis=0)  # of references × measures
+    worst = int(n_constant_of_measure.argmax())
+    if n_constant_of_measure[worst] == 0:
+        return None
+    references = np.flatnonzero(is_constant[:, worst])
+    reference = measures[references[0]]
+    return f"{measures[worst]} does so among the best by {reference}, so this correlation is NaN"
 
 
 def _are_equal(scores: Floats) -> Bools:
     """Return whether the scores of all systems, the first axis, are equal."""
     score_of_first = scores[0]
     return np.asarray((scores == score_of_first).all(axis=0))
-
-
-def _consequence_of_constant(
-    is_constant: Bools, measures: list[object], rank_by: str, best: list[Ints] | None
-) -> str:
-    """Return where a measure gives all systems the same score, and what follows from it.
-
-    `is_constant` has one element per comparison, which are those of `_find_constants`: topics,
-    references with their best systems, or a single one.
-    """
-    if rank_by == "query":
-        is_constant_on_topic = is_constant
-        n_topics = len(is_constant_on_topic)
-        n_constant = is_constant_on_topic.sum()
-        return f"on {n_constant} of {n_topics} topics, which are excluded from the mean"
-    if best is None:
-        return "on average, so its correlations are NaN"
-    is_constant_for_reference = is_constant
-    first_reference = int(is_constant_for_reference.argmax())  # the first that is True
-    reference = measures[first_reference]
-    return f"among the best by {reference}, so this correlation is NaN"
 
 
 def _kendall(scores: Floats) -> Floats:
@@ -717,12 +721,16 @@ def _tau_ap(scores: Floats) -> Floats:
     """
     n_systems = scores.shape[1]
     rank = _ranks(scores)  # from 0
-    # Compare each system with all others: measures × systems × others.
-    is_other_above = rank[:, None, :] < rank[:, :, None]
-    is_not_below = scores[:, None, :] >= scores[:, :, None]  # by the measure as reference
+    # Each system is compared with all others: measures × systems × others.
+    own_rank = rank[:, :, None]
+    other_rank = rank[:, None, :]
+    own_score = scores[:, :, None]
+    other_score = scores[:, None, :]
+    is_other_above = other_rank < own_rank
+    is_not_below = other_score >= own_score  # by the measure as a reference
     # A rank from 0 is the number of systems above. The first system has none: 1 avoids 0 / 0.
-    n_above = np.maximum(rank, 1)
-    share_of_other = is_other_above / n_above[:, :, None]
+    n_above = np.maximum(own_rank, 1)
+    share_of_other = is_other_above / n_above
     sum_of_fractions = _sum_shares(is_not_below, share_of_other)
     mean_fraction = sum_of_fractions / (n_systems - 1)
     result = 2 * mean_fraction - 1
@@ -754,23 +762,24 @@ def _sum_shares(is_correct: Bools, share: Floats) -> Floats:
 def _tau_ap_b(scores: Floats) -> Floats:
     """Return τ_AP,b of scores, measures × systems: the mean of both directions of τ_AP.
 
-    The result is measures × measures. As opposed to `_tau_ap`, ties are no order: systems of the
-    first tied group are left out, and pairs that the reference ties are wrong.
+    The result is measures × measures. A measure ranks the systems. For each system below others,
+    take the fraction of the systems above it that the reference has above it, too. One direction is
+    2 · (mean of these fractions) − 1. As opposed to `_tau_ap`, ties are no order.
     """
-    # Compare each system with all others: measures × systems × others.
-    is_other_above = scores[:, None, :] > scores[:, :, None]
-    n_above = is_other_above.sum(axis=2)
-    divisor = np.maximum(n_above, 1)  # avoids 0 / 0 in the first tied group
+    # Each system is compared with all others: measures × systems × others.
+    own_score = scores[:, :, None]
+    other_score = scores[:, None, :]
+    is_other_above = other_score > own_score
+    n_above = is_other_above.sum(axis=2)  # measures × systems
+    # The first system, and those tied with it, have none above: 1 avoids 0 / 0.
+    divisor = np.maximum(n_above, 1)
     share_of_other = is_other_above / divisor[:, :, None]
-    # The fraction of the systems above a system by a measure that the reference has above it, too;
-    # summed over systems: references × measures.
-    sum_of_fractions = _sum_shares(is_other_above, share_of_other)
-    # Systems of the first group have none above.
-    is_counted = n_above > 0
-    n_counted = is_counted.sum(axis=1)  # per measure, the columns of the sums
+    sum_of_fractions = _sum_shares(is_other_above, share_of_other)  # references × measures
+    has_others_above = n_above > 0
+    n_fractions = has_others_above.sum(axis=1)  # of each measure, a column of the sums
     with np.errstate(invalid="ignore"):
-        mean_fraction = sum_of_fractions / n_counted  # NaN for a measure with equal scores
-    one_way = 2 * mean_fraction - 1  # references × measures
+        mean_fraction = sum_of_fractions / n_fractions  # NaN for a measure with equal scores
+    one_way = 2 * mean_fraction - 1
     both_ways = (one_way + one_way.T) / 2
     return np.asarray(both_ways.clip(-1, 1), dtype=np.float64)
 
@@ -782,28 +791,37 @@ def _tau_gap(scores: Floats) -> Floats:
     systems above it, in the reference's scores, and the fraction of them that belongs to pairs in
     the right order. τ_GAP is 2 · (mean of these fractions) − 1.
     """
-    rank = _ranks(scores)
-    # Compare each system with all others. Systems are the first axis, for a matrix product per
-    # system, (references × others) @ (others × measures).
-    scores_by_system = scores.T
-    rank_by_system = rank.T
-    gap = scores[None, :, :] - scores_by_system[:, :, None]  # systems × references × others
-    is_other_above = rank_by_system[None, :, :] < rank_by_system[:, None, :]
-    is_above = is_other_above.astype(np.float64)  # systems × others × measures
-    # The gap to a system above is positive if the reference agrees.
-    right_gaps = gap.clip(0) @ is_above  # systems × references × measures
-    all_gaps = np.abs(gap) @ is_above
+    is_above = _are_others_above(_ranks(scores))  # systems × others × measures
+    score_of_system = scores.T[:, :, None]  # systems × references × 1
+    score_of_other = scores[None, :, :]  # 1 × references × others
+    gap = score_of_other - score_of_system  # positive if the reference has the other above, too
+    right_gap = gap.clip(0)
+    # Sum over the others that are above by the measure: systems × references × measures.
+    sum_of_right_gaps = right_gap @ is_above
+    sum_of_gaps = np.abs(gap) @ is_above
     # Systems without a gap to those above are left out.
-    has_gap = all_gaps > 0
-    no_fractions = np.zeros_like(all_gaps)
-    fraction = np.divide(right_gaps, all_gaps, out=no_fractions, where=has_gap)
-    n_counted = has_gap.sum(axis=0)
+    has_gap = sum_of_gaps > 0
+    no_fractions = np.zeros_like(sum_of_gaps)
+    fraction = np.divide(sum_of_right_gaps, sum_of_gaps, out=no_fractions, where=has_gap)
+    n_fractions = has_gap.sum(axis=0)
     with np.errstate(invalid="ignore"):
-        mean_fraction = fraction.sum(axis=0) / n_counted  # NaN if no system remains
+        mean_fraction = fraction.sum(axis=0) / n_fractions  # NaN if no system remains
     result = 2 * mean_fraction - 1
     is_constant = _is_constant(scores)
     result[:, is_constant] = np.nan
     return np.asarray(result.clip(-1, 1))
+
+
+def _are_others_above(rank: Ints) -> Floats:
+    """Return 1 where another system is above a system, else 0: systems × others × measures.
+
+    `rank` is measures × systems.
+    """
+    rank_by_system = rank.T
+    rank_of_system = rank_by_system[:, None, :]  # systems × 1 × measures
+    rank_of_other = rank_by_system[None, :, :]  # 1 × others × measures
+    is_above = rank_of_other < rank_of_system
+    return is_above.astype(np.float64)
 
 
 def _rbo(scores: Floats, p: float) -> Floats:
@@ -812,46 +830,34 @@ def _rbo(scores: Floats, p: float) -> Floats:
     With the agreement A_d of the systems in the first d ranks of two rankings, from 0 to 1, it is
     (1 − p) / p · Σ_d A_d · p^d + A_n · p^n for n systems. The result is references × measures.
     """
-    n_measures, n_systems = scores.shape
-    is_other_above = scores[:, None, :] > scores[:, :, None]  # measures × systems × others
-    n_above = is_other_above.sum(axis=2)
-    ranks: Ints = 1 + n_above  # tied systems share the first of their ranks
+    n_systems = scores.shape[1]
     depths = np.arange(1, n_systems + 1)
     weights = p ** depths.astype(np.float64)
+    agreement = _agreement_by_depth(scores)  # references × measures × depths
+    weighted_sum = agreement @ weights
+    weighted_agreement = (1 - p) / p * weighted_sum
+    # Below the last depth, the agreement is assumed to remain the same.
+    last_agreement = agreement[:, :, -1]
     weight_of_rest = p**n_systems
-    is_within_depth = ranks[:, :, None] <= depths  # measures × systems × depths
-    n_within_depth = is_within_depth.sum(axis=1)  # d, or more if systems are tied at rank d
-    result = np.empty((n_measures, n_measures))
-    for reference in range(n_measures):
-        overlap = _overlap_by_depth(ranks, ranks[reference])  # measures × depths
-        n_of_both = n_within_depth + n_within_depth[reference]
-        agreement = 2 * overlap / n_of_both
-        weighted_sum = agreement @ weights
-        weighted_agreement = (1 - p) / p * weighted_sum
-        # Below the last depth, the agreement is assumed to remain the same.
-        last_agreement = agreement[:, -1]
-        extrapolated = last_agreement * weight_of_rest
-        result[reference] = weighted_agreement + extrapolated
-    return result.clip(0, 1)
+    result = weighted_agreement + last_agreement * weight_of_rest
+    return np.asarray(result.clip(0, 1))
 
 
-def _overlap_by_depth(ranks: Ints, ranks_of_reference: Ints) -> Ints:
-    """Return how many systems a measure and the reference have in common, measures × depths.
+def _agreement_by_depth(scores: Floats) -> Floats:
+    """Return the agreement of the first systems of two rankings, references × measures × depths.
 
-    Parameters
-    ----------
-    ranks : ndarray of int, measures × systems
-        The ranks, from 1.
-    ranks_of_reference : ndarray of int, shape (n_systems,)
+    It is twice the number of systems that both have in the first d ranks, divided by the sum of
+    their numbers, which are d, or more if systems are tied at rank d.
     """
-    n_measures, n_systems = ranks.shape
-    # A system is in common from the lower one of its two ranks on.
-    first_common_depth = np.maximum(ranks, ranks_of_reference)
-    # Count how many systems have each first common depth, for all measures at once: with 3 systems,
-    # the depths 1, 2, 3 have the numbers 0, 1, 2 for the first measure, 3, 4, 5 for the second one.
-    first_number_of_measure = np.arange(n_measures) * n_systems
-    number_of_depth = first_number_of_measure[:, None] + first_common_depth - 1
-    n_numbers = n_measures * n_systems
-    count_of_number = np.bincount(number_of_depth.ravel(), minlength=n_numbers)
-    n_new_systems = count_of_number.reshape(n_measures, n_systems)  # measures × depths
-    return n_new_systems.cumsum(axis=1)
+    n_systems = scores.shape[1]
+    is_other_above = scores[:, None, :] > scores[:, :, None]  # measures × systems × others
+    rank = 1 + is_other_above.sum(axis=2)  # tied systems share the first of their ranks
+    # Whether a system is in the first d ranks: depths × measures × systems.
+    depths = np.arange(1, n_systems + 1)
+    is_included = (rank <= depths[:, None, None]).astype(np.float64)
+    n_included = is_included.sum(axis=2)
+    sum_of_numbers = n_included[:, :, None] + n_included[:, None, :]
+    # The product counts the systems that two measures include.
+    n_common = is_included @ is_included.swapaxes(1, 2)  # depths × references × measures
+    agreement = 2 * n_common / sum_of_numbers
+    return np.ascontiguousarray(agreement.transpose(1, 2, 0))

@@ -85,7 +85,7 @@ class PredictionPowered(View):
     baseline: str | None
     ci: float
     #: Notes on the clusters of topics; empty without clusters.
-    _clusters: tuple[str, ...] = ()
+    _cluster_notes: tuple[str, ...] = ()
 
     @property
     def notes(self) -> list[str]:
@@ -97,9 +97,9 @@ class PredictionPowered(View):
             "The interval of the labels alone ignores the model's errors."
         )
         notes = [assumptions]
-        notes += [f"{note}." for note in self._clusters]
+        notes += [f"{note}." for note in self._cluster_notes]
         # Clusters are not planned: there are no numbers to halve the interval.
-        if not self._clusters:
+        if not self._cluster_notes:
             notes.append(
                 "To halve: the number of human topics, of all n + N topics, that would halve the "
                 "interval; - if none does. human_topics(width=…) says it for other widths."
@@ -177,7 +177,7 @@ class PredictionPowered(View):
         >>> powered.human_topics(difference=0.15, power=0.9)["n_needed"].tolist()
         [9.0]
         """
-        if self._clusters:
+        if self._cluster_notes:
             raise MultiAspectError(
                 "human_topics is not defined with cluster=: what further topics of a cluster tell "
                 "depends on their correlation, which few clusters estimate badly"
@@ -192,19 +192,16 @@ class PredictionPowered(View):
             rows = self.differences
         n_topics = (rows["n_human"] + rows["n_further"]).to_numpy(dtype=np.float64)
         plan = _Plan(rows["sd"].to_numpy(), rows["error_sd"].to_numpy(), n_topics, self.ci)
-        suffices: Callable[[Floats], Bools]
         if width is not None:
             check_width = real("width", low=0, open_low=True)
-            suffices = partial(plan.is_narrow, largest_margin=check_width(width) / 2)
+            largest_margin = check_width(width) / 2
+            n_needed = plan.topics_for_margin(largest_margin)
         else:
             check_difference = real("difference", low=0, open_low=True)
-            suffices = partial(
-                plan.has_power,
-                difference=check_difference(difference),
-                power=self._check_power(power),
-                slope=_slopes_from_weights(rows, n_topics),
-            )
-        n_needed = plan.least_topics(suffices)
+            least_difference = check_difference(difference)
+            probability = self._check_power(power)
+            slope = _slopes_from_weights(rows, n_topics)
+            n_needed = plan.topics_for_power(least_difference, probability, slope)
         keys = [key for key in ("measure", "baseline", "name") if key in rows]
         return rows[keys].assign(n_topics=n_topics.astype(np.int64), n_needed=n_needed)
 
@@ -443,9 +440,21 @@ class _Values:
         return int(self.further.shape[1])
 
     @property
+    def n_topics(self) -> int:
+        """The number of all topics, n + N."""
+        return self.n_human + self.n_further
+
+    @property
     def all_labels(self) -> Floats:
         """The model's values of all topics, L and L'."""
         return np.concatenate([self.labels, self.further], axis=1)
+
+    @property
+    def label_distance(self) -> Floats:
+        """The mean of L' minus the mean of L, shape (n_runs,)."""
+        mean_label = self.labels.mean(axis=1)
+        mean_further_label = self.further.mean(axis=1)
+        return np.asarray(mean_further_label - mean_label)
 
     def minus_baseline(self, row: int) -> _Values:
         """Return the differences of the other runs from the run of a row."""
@@ -662,20 +671,21 @@ def _estimates(
     human = _mean_intervals(values.human, confidence, human_clusters)
     model = _mean_intervals(values.all_labels, confidence, clusters)
     fit = _fit(values, human_clusters)
-    n_topics = values.n_human + values.n_further
-    weight = fit.slope * values.n_further / n_topics  # λ
+    weight = fit.slope * values.n_further / values.n_topics  # λ
     if values.n_further:
         estimate = _powered_intervals(values, human, fit, weight, confidence, clusters)
     else:
         # Without further topics, there is nothing to correct the human means by.
         estimate = human
     sd = np.sqrt(variance(values.human, human_clusters))
-    n_to_halve = np.full(len(sd), np.nan)
-    # Clusters of topics are not planned.
     if clusters.are_single_topics:
-        plan = _Plan(sd, fit.error_sd, np.full(len(sd), float(n_topics)), confidence)
-        halves_width = partial(plan.is_narrow, largest_margin=estimate.margin / 2)
-        n_to_halve = plan.least_topics(halves_width, above=values.n_human)
+        n_topics = np.full(len(sd), float(values.n_topics))
+        plan = _Plan(sd, fit.error_sd, n_topics, confidence)
+        half_margin = estimate.margin / 2
+        n_to_halve = plan.topics_for_margin(half_margin, above=values.n_human)
+    else:
+        # What further topics of the same clusters would tell is not known.
+        n_to_halve = np.full(len(sd), np.nan)
     columns = {
         "n_human": values.n_human,
         "n_further": values.n_further,
@@ -741,20 +751,12 @@ def _powered_intervals(
     clusters : Clusters
         The clusters of all topics, of which the human topics are the first ones.
     """
-    mean_label = values.labels.mean(axis=1)
-    mean_further_label = values.further.mean(axis=1)
-    distance = mean_further_label - mean_label
-    estimate = human.center + weight * distance
-    squared_error = _squared_error(values, fit, distance, clusters)
-    # The slope of the regression is estimated from the human topics, which costs one of their
-    # degrees of freedom.
-    human_clusters = clusters.take(np.arange(values.n_human))
-    freedom = human_clusters.freedom - 1
-    quantile = t_quantile(freedom, confidence)
+    estimate = human.center + weight * values.label_distance
+    squared_error = _squared_error(values, fit, clusters)
+    quantile = t_quantile(fit.freedom, confidence)
     powered_margin = quantile * np.sqrt(squared_error)
     # Labels that do not vary say nothing: λ is 0, and the interval that of the human topics alone.
-    labels_vary = variance(values.labels) > 0
-    margin = np.where(labels_vary, powered_margin, human.margin)
+    margin = np.where(fit.labels_vary, powered_margin, human.margin)
     return _Intervals(estimate, margin)
 
 
@@ -772,28 +774,32 @@ def _check_freedom(human_clusters: Clusters) -> Clusters:
 class _Fit(NamedTuple):
     """The regression of the human values H on the labels L of the same topics, by run."""
 
+    #: Whether the labels differ at all; if not, the slope is 0.
+    labels_vary: Bools
     #: The slope b, limited to [0, 1].
     slope: Floats
     #: H − b·L, shape (n_runs, n_human).
     residuals: Floats
-    #: The standard deviation of the residuals over topics, or over clusters.
+    #: Their degrees of freedom: those of the human topics or clusters, less one for a slope that
+    #: was estimated.
+    freedom: Floats
+    #: Their standard deviation over topics, or over clusters.
     error_sd: Floats
 
 
 def _fit(values: _Values, human_clusters: Clusters) -> _Fit:
     """Return the regression of the human values on the labels."""
+    labels_vary = variance(values.labels) > 0
     slope = _slope(values.human, values.labels)
     predictions = slope[:, None] * values.labels
     residuals = values.human - predictions
-    # The estimated slope costs one degree of freedom, unless the labels do not vary.
-    freedom = human_clusters.freedom
-    labels_vary = variance(values.labels) > 0
-    freedom_of_residuals = np.where(labels_vary, freedom - 1, freedom)
-    # `variance` divides a sum of squares by the full degrees of freedom: divide by these instead.
-    sum_of_squares = variance(residuals, human_clusters) * freedom
-    error_variance = sum_of_squares / freedom_of_residuals
-    error_sd = np.sqrt(error_variance)
-    return _Fit(slope, residuals, error_sd)
+    freedom_of_human = human_clusters.freedom
+    freedom = np.where(labels_vary, freedom_of_human - 1, freedom_of_human)
+    # A variance is a sum of squares, divided by its degrees of freedom. `variance` does not know
+    # that the slope was estimated.
+    sum_of_squares = variance(residuals, human_clusters) * freedom_of_human
+    error_sd = np.sqrt(sum_of_squares / freedom)
+    return _Fit(labels_vary, slope, residuals, freedom, error_sd)
 
 
 def _slope(human: Floats, labels: Floats) -> Floats:
@@ -812,57 +818,51 @@ def _slope(human: Floats, labels: Floats) -> Floats:
     return slope.clip(0, 1)
 
 
-def _squared_error(values: _Values, fit: _Fit, distance: Floats, clusters: Clusters) -> Floats:
+def _squared_error(values: _Values, fit: _Fit, clusters: Clusters) -> Floats:
     """Return the squared standard errors of the estimates, one per run.
 
-    They are the sum of the errors of the regression and of the mean label, and of their
-    covariance; see the Notes of `prediction_powered`.
+    The estimate is mean(e) + b·mean(l), for the residuals e = H − b·L of the human topics, and the
+    labels l of all topics. Its variance is var(mean(e)) + b²·var(mean(l)) + 2b·cov(mean(e),
+    mean(l)); see the Notes of `prediction_powered`.
 
     Parameters
     ----------
     values : _Values
         The values H, L and L', with N > 0.
     fit : _Fit
-        The regression of H on L, with the slope b and the residuals e = H − b·L.
-    distance : ndarray, one per run
-        mean(L') − mean(L).
+        The regression of H on L, with the slope b and the residuals e.
     clusters : Clusters
         The clusters of all topics, of which the human topics are the first ones.
     """
     labels = values.all_labels
-    human_clusters = clusters.take(np.arange(values.n_human))
-    regression_error = _regression_error(values, fit, distance, human_clusters)
     slope = fit.slope
+    human_clusters = clusters.take(np.arange(values.n_human))
+    residual_error = _regression_error(values, fit, human_clusters)
     label_variance = variance(labels, clusters)
     label_error = slope**2 * label_variance / len(clusters)
     covariance = _covariance_within_clusters(fit.residuals, labels, clusters)
-    # The variance of mean(e) + b·mean(labels) has twice the covariance of both, times b.
-    total = regression_error + label_error + 2 * slope * covariance
-    # A negative covariance must not make it smaller than the error of the residuals alone.
+    total = residual_error + label_error + 2 * slope * covariance
+    # A negative covariance must not make it smaller than it would be for labels known exactly.
     residual_variance = variance(fit.residuals, human_clusters)
     least = residual_variance / len(human_clusters)
     return np.asarray(np.maximum(total, least))
 
 
-def _regression_error(
-    values: _Values, fit: _Fit, distance: Floats, human_clusters: Clusters
-) -> Floats:
+def _regression_error(values: _Values, fit: _Fit, human_clusters: Clusters) -> Floats:
     """Return the squared error of the regression at the mean of all labels, one per run.
 
-    It is s²·(1/n + δ²/SS) for n human topics that are independent. For G clusters of them, it is
-    s²·(1/G + n/G·δ²/SS), with s² of the clusters. The parameters are those of `_squared_error`.
+    For n independent human topics, it is s²·(1/n + δ²/SS): s² is the variance of the residuals, SS
+    the sum of squares of the labels around their mean, and δ the distance of the mean of all labels
+    from theirs. For G clusters, it is s²·(1/G + n/G·δ²/SS), with s² over clusters.
     """
-    n_human = values.n_human
-    n_clusters = len(human_clusters)
-    # δ, by how much the mean of all labels differs from that of the human topics.
-    fraction_further = values.n_further / (n_human + values.n_further)
-    delta = fraction_further * distance
-    # SS, the sum of squares of L.
-    sum_of_squares = (n_human - 1) * variance(values.labels)
+    n = values.n_human
+    n_clusters = len(human_clusters)  # G
+    fraction_further = values.n_further / values.n_topics
+    delta = fraction_further * values.label_distance
+    sum_of_squares = (n - 1) * variance(values.labels)
     delta_term = ratio(delta**2, sum_of_squares)  # 0 if the labels do not vary
-    topics_per_cluster = n_human / n_clusters
-    factor = 1 / n_clusters + topics_per_cluster * delta_term
-    error_variance = fit.error_sd**2  # s²
+    factor = 1 / n_clusters + n / n_clusters * delta_term
+    error_variance = fit.error_sd**2
     return error_variance * factor
 
 
@@ -883,28 +883,33 @@ def _covariance_within_clusters(residuals: Floats, labels: Floats, clusters: Clu
     """
     n_human = residuals.shape[1]
     n_topics = labels.shape[1]
-    mean_residual = residuals.mean(axis=1, keepdims=True)
-    mean_label = labels.mean(axis=1, keepdims=True)
-    residual_deviations = residuals - mean_residual
-    label_deviations = labels - mean_label
-    # What each topic contributes to both means; further topics have no residual.
-    residual_shares = np.zeros_like(labels)
-    residual_shares[:, :n_human] = residual_deviations / n_human
-    label_shares = label_deviations / n_topics
+    residual_deviations = residuals - residuals.mean(axis=1, keepdims=True)
+    label_deviations = labels - labels.mean(axis=1, keepdims=True)
+    # Further topics have no residual, and add nothing to the mean residual.
+    residual_terms = np.zeros_like(labels)
+    residual_terms[:, :n_human] = residual_deviations / n_human
+    label_terms = label_deviations / n_topics
+    return _sum_of_pair_products(residual_terms, label_terms, clusters)
 
-    # (e_1 + e_2) · (l_1 + l_2) has the products of all pairs of a cluster's topics, with those of a
-    # topic with itself, which are subtracted.
-    residual_sums = clusters.sums(residual_shares)  # runs × clusters
-    label_sums = clusters.sums(label_shares)
-    products_of_clusters = residual_sums * label_sums
-    products_of_topics = residual_shares * label_shares
-    sum_of_all_pairs = products_of_clusters.sum(axis=1)
+
+def _sum_of_pair_products(a: Floats, b: Floats, clusters: Clusters) -> Floats:
+    """Return Σ a_i·b_j over the pairs of different topics i and j of the same cluster, one per run.
+
+    It is (a_1 + a_2)·(b_1 + b_2) − a_1·b_1 − a_2·b_2 in a cluster of two topics. The numbers a and
+    b have the shape (n_runs, n_topics).
+    """
+    products_of_sums = clusters.sums(a) * clusters.sums(b)  # runs × clusters
+    products_of_topics = a * b
+    sum_of_all_pairs = products_of_sums.sum(axis=1)
     sum_of_own_pairs = products_of_topics.sum(axis=1)
     return np.asarray(sum_of_all_pairs - sum_of_own_pairs)
 
 
 def _slopes_from_weights(rows: pd.DataFrame, n_topics: Floats) -> Floats:
-    """Return the slopes b of the rows of `table`, from λ = b·N/(n + N); 0 if N is 0."""
+    """Return the slopes b of the rows of `table`, from λ = b·N/(n + N); 0 if N is 0.
+
+    `n_topics` are n + N.
+    """
     weight = rows["lambda"].to_numpy()  # λ
     n_further = rows["n_further"].to_numpy(dtype=np.float64)  # N
     return ratio(weight * n_topics, n_further)
@@ -921,9 +926,26 @@ class _Plan:
     n_topics: Floats
     confidence: float
 
-    def least_topics(
-        self, suffices: Callable[[Floats], Bools], above: float = LEAST_TOPICS - 1
+    def topics_for_margin(
+        self, largest_margin: Floats | float, above: int = LEAST_TOPICS - 1
     ) -> Floats:
+        """Return the least number of human topics, above a number, for intervals of a half-width.
+
+        The result is that of `_least_topics`.
+        """
+        is_narrow = partial(self._is_narrow, largest_margin=largest_margin)
+        return self._least_topics(is_narrow, above)
+
+    def topics_for_power(self, difference: float, power: float, slope: Floats) -> Floats:
+        """Return the least number of human topics that find a difference with a probability.
+
+        `slope` is that of human values on labels, from 0 to 1, one per row. The result is that of
+        `_least_topics`.
+        """
+        has_power = partial(self._has_power, difference=difference, power=power, slope=slope)
+        return self._least_topics(has_power, LEAST_TOPICS - 1)
+
+    def _least_topics(self, suffices: Callable[[Floats], Bools], above: int) -> Floats:
         """Return the least number of human topics above a number that suffices, one per row.
 
         It is NaN if not even all topics do, or if the human values of the row are equal.
@@ -932,51 +954,49 @@ class _Plan:
         ----------
         suffices : callable
             Returns for numbers of human topics, one per row, which of them suffice.
-        above : float
+        above : int
             A number that does not suffice.
         """
+        values_vary = self.sd > 0
+        is_possible = values_vary & suffices(self.n_topics)
         # Bisection of all rows at once: the answer is above `too_few`, and at most `enough`.
         too_few = np.full(len(self.sd), float(above))
-        enough = self.n_topics  # supposed, and checked at the end
-        while (enough - too_few > 1).any():
+        enough = self.n_topics
+        is_searched = enough - too_few > 1
+        while is_searched.any():
             middle = np.floor((too_few + enough) / 2)
-            # In rows that are done, the middle is `too_few`. That may be below 4, for which
-            # formulas are not defined.
-            middle = np.maximum(middle, LEAST_TOPICS)
-            is_enough = suffices(middle)
-            enough = np.where(is_enough, middle, enough)
-            too_few = np.where(is_enough, too_few, middle)
-        values_vary = self.sd > 0
-        is_found = values_vary & suffices(enough)
-        return np.where(is_found, enough, np.nan)
+            # Rows that are done try their answer again, which changes nothing.
+            tried = np.where(is_searched, middle, enough)
+            is_enough = suffices(tried)
+            enough = np.where(is_enough, tried, enough)
+            too_few = np.where(is_enough, too_few, tried)
+            is_searched = enough - too_few > 1
+        return np.where(is_possible, enough, np.nan)
 
-    def is_narrow(self, n_human: Floats, largest_margin: Floats | float) -> Bools:
-        """Return whether half the interval's width is at most this with n human topics, by row.
-
-        The variance of the estimate is σ²/n·((1 − ρ²)·(1 + k/(n − 3)) + ρ²·(1 − k)), where k is the
-        fraction of further topics; see the Notes of `prediction_powered`.
-        """
-        fraction_further = 1 - n_human / self.n_topics  # k
-
-        # The variance σ² of the human values has a part that labels do not explain, σ²(1 − ρ²),
-        # and a part that they do, σ²ρ².
-        variance_of_values = self.sd**2
-        unexplained = np.minimum(self.error_sd, self.sd) ** 2
-        explained = variance_of_values - unexplained
-        # The estimated slope adds errors to the first part; further topics reduce the second one.
-        cost_of_slope = 1 + fraction_further / (n_human - 3)
-        fraction_human = 1 - fraction_further
-        topic_variance = unexplained * cost_of_slope + explained * fraction_human
-        error = np.sqrt(topic_variance / n_human)
-
+    def _is_narrow(self, n_human: Floats, largest_margin: Floats | float) -> Bools:
+        """Return whether half the interval's width is at most this with n human topics, by row."""
         # The slope costs a degree of freedom if labels of further topics are used.
         has_further = n_human < self.n_topics
         freedom = np.where(has_further, n_human - 2, n_human - 1)
         quantile = t_quantile(freedom, self.confidence)
-        margin = quantile * error
+        margin = quantile * self._standard_error(n_human)
         return np.asarray(margin <= largest_margin)
 
-    def has_power(self, n_human: Floats, difference: float, power: float, slope: Floats) -> Bools:
+    def _standard_error(self, n_human: Floats) -> Floats:
+        """Return the standard error of the estimate with n human topics, one per row.
+
+        The squared error is 1/n · (σ²(1 − ρ²)·(1 + k/(n − 3)) + σ²ρ²·(1 − k)). Of the variance σ²
+        of the human values, labels do not explain σ²(1 − ρ²), to which the estimated slope adds,
+        and explain σ²ρ², which the fraction k of further topics reduces.
+        """
+        k = 1 - n_human / self.n_topics
+        unexplained = np.minimum(self.error_sd, self.sd) ** 2  # σ²(1 − ρ²)
+        explained = self.sd**2 - unexplained  # σ²ρ²
+        error_of_slope = 1 + k / (n_human - 3)
+        topic_variance = unexplained * error_of_slope + explained * (1 - k)
+        return np.asarray(np.sqrt(topic_variance / n_human))
+
+    def _has_power(self, n_human: Floats, difference: float, power: float, slope: Floats) -> Bools:
         """Return whether the interval of n human topics excludes 0 with this probability, by row.
 
         Parameters
@@ -993,20 +1013,15 @@ class _Plan:
         effects = ratio(np.array(difference), self.sd)
         unexplained = ratio(self.error_sd, self.sd).clip(max=1)
         explained = np.sqrt(1 - unexplained**2)
-        # In standard deviations of both values and labels, a slope b is ρ, so that the limit 1 of
-        # slopes is ρ / b; there is none if b is 0.
-        highest_slope = np.full(len(n_human), np.inf)
-        np.divide(explained, slope, out=highest_slope, where=slope > 0)
+        highest_slope = _highest_scaled_slope(slope, explained)
 
         # Rows without further topics have Student's test, and keep its power.
         achieved = power_of_t_test(effects, n_human, alpha)
-        # Other rows are computed together if they have the same numbers of topics, as they share
-        # random draws, which take time.
+        has_further = n_human < self.n_topics
+        # Other rows with the same numbers of topics are computed together: they share random draws,
+        # which take time.
         numbers_of_topics = np.stack([n_human, self.n_topics], axis=1)
-        for n_judged, n_all in np.unique(numbers_of_topics, axis=0):
-            has_further = n_judged < n_all
-            if not has_further:
-                continue
+        for n_judged, n_all in np.unique(numbers_of_topics[has_further], axis=0):
             rows = (n_human == n_judged) & (self.n_topics == n_all)
             achieved[rows] = power_of_double_sampling(
                 effects[rows],
@@ -1017,3 +1032,15 @@ class _Plan:
                 alpha,
             )
         return achieved >= power
+
+
+def _highest_scaled_slope(slope: Floats, correlation: Floats) -> Floats:
+    """Return the limit of slopes in standard deviations of human values and of labels, by row.
+
+    In these units, a slope b becomes the correlation ρ. So the limit, 1 in other units, becomes
+    ρ / b. There is none, and the limit is infinite, if b is 0.
+    """
+    has_limit = slope > 0
+    limit = np.full(len(slope), np.inf)
+    limit[has_limit] = correlation[has_limit] / slope[has_limit]
+    return limit
