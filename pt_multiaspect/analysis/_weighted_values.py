@@ -82,8 +82,9 @@ class WeightedValues:
         if self.sampled is not None:
             is_positive = differences > 0  # … × weightings
             return np.asarray(is_positive.mean(axis=-1))
-        # The weightings with at least the least weights are a simplex. A linear measure has values
-        # on it that follow from those at its corners.
+        # The possible weightings are a simplex, such as a triangle for three aspects. At each
+        # corner, one aspect has all weight but the least weights of the others. The differences at
+        # the corners tell those of a linear measure everywhere between them.
         at_corners = differences_at_corners(differences, self.least, largest)
         return positive_fraction(at_corners)
 
@@ -196,23 +197,28 @@ def _is_combined(measure: Any, mean: AspectMean) -> bool:
     aspect = getattr(measure, "one_aspect", None)
     if aspect is None:  # a measure of several aspects, or none
         return False
+    # A cutoff is that of the base: CAM@5 has the default base, nDCG@5.
     declares_base = "base" in mean.params or mean.cutoff is not None
     if declares_base and measure.bases.one != mean.bases.of(aspect):
         return False
-    if not mean.spec:
-        return True
-    return _has_declared_aspect(measure, mean.spec)
+    declared_aspects = mean.spec
+    if declared_aspects:
+        return _is_declared(measure, declared_aspects)
+    return True
 
 
-def _has_declared_aspect(measure: Any, spec: Any) -> bool:
-    """Return whether the aspects of a mean have that of a measure, with the same scale if any."""
+def _is_declared(measure: Any, declared_aspects: Any) -> bool:
+    """Return whether the aspect of a measure is declared, with its scale if scales are.
+
+    `declared_aspects` are `Aspects`, which have scales, or only names.
+    """
     aspect = measure.one_aspect
-    if aspect not in spec:
+    if aspect not in declared_aspects:
         return False
-    has_scales = isinstance(spec, Aspects)
-    if not has_scales:
+    if not isinstance(declared_aspects, Aspects):
         return True
-    return isinstance(measure.spec, Aspects) and measure.spec[aspect] == spec[aspect]
+    has_scale = isinstance(measure.spec, Aspects)
+    return has_scale and measure.spec[aspect] == declared_aspects[aspect]
 
 
 def combine_aspects(

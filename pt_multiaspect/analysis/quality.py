@@ -130,14 +130,10 @@ def zero_aspect_documents(
     views = best_runs.judgments.views(parse_aspects(aspects))
     _warn_of_inferred("zero_aspect_documents", _views_with_uncertain_lowest_grade(views))
 
-    # One element per judged document, and a last one for unjudged documents.
-    is_zero = np.full(len(views[0].grade) + 1, True)
-    for view in views:
-        has_lowest_grade = _with_unjudged(view.grade) == 0
-        is_zero &= has_lowest_grade
+    is_zero = _are_zero(views)
     ranks = range(1, last + 1)
-    single_ranks = [(rank, rank) for rank in ranks]
-    n_documents, n_zero = best_runs.totals(single_ranks, is_zero.astype(np.float64))
+    single_ranks = [(rank, rank) for rank in ranks]  # each rank is a group by itself
+    n_documents, n_zero = best_runs.totals(single_ranks, is_zero)  # ranks × measures
 
     labels = [str(rank) for rank in ranks]
     if last > 1:
@@ -146,6 +142,19 @@ def zero_aspect_documents(
         n_zero = _append_sum_of_ranks(n_zero)
     fraction = n_zero / (best_runs.n_topics * last)
     return best_runs.table(labels, n_documents=n_documents, n_zero=n_zero, fraction=fraction)
+
+
+def _are_zero(views: Sequence[AspectView]) -> Floats:
+    """Return 1 for documents with the lowest grade on every aspect, else 0.
+
+    There is one element per judged document, and a last one for unjudged documents: 1.
+    """
+    has_lowest_grade = []
+    for view in views:
+        grades = _with_unjudged(view.grade)
+        has_lowest_grade.append(grades == 0)
+    is_zero = np.all(has_lowest_grade, axis=0)
+    return np.asarray(is_zero, dtype=np.float64)
 
 
 def _append_sum_of_ranks(numbers: Floats) -> Floats:
@@ -263,19 +272,8 @@ def document_quality(
     best_runs = _BestRuns("document_quality", perquery, runs, qrels, ties, measures)
     views = best_runs.judgments.views(parse_aspects(aspects))
 
-    # The worth of each judged document on each aspect, and as last that of unjudged documents. A
-    # warning names the aspects whose worth may be wrong, as their scales were inferred.
-    if labels == "probabilities":
-        worth_of_aspects = [view.probability for view in views]
-        # Probabilities depend on all grades, unless the labels themselves are probabilities.
-        uncertain = [view for view in views if view.inferred and not view.scale.identity]
-    else:
-        worth_of_aspects = [_gains_with_unjudged(view) for view in views]
-        # Gains of labels are known. Unjudged documents have that of the lowest grade.
-        uncertain = _views_with_uncertain_lowest_grade(views)
-    _warn_of_inferred("document_quality", uncertain)
-    worth = np.sum(worth_of_aspects, axis=0)
-
+    _warn_of_inferred("document_quality", _views_of_uncertain_worth(views, labels))
+    worth = _worth_of_documents(views, labels)
     n_documents, total_worth = best_runs.totals(groups, worth)
     quality = np.full(total_worth.shape, np.nan)
     np.divide(total_worth, n_documents, out=quality, where=n_documents > 0)
@@ -295,10 +293,32 @@ def _with_unjudged(grades: Ints) -> Ints:
     return np.append(grades, 0)
 
 
-def _gains_with_unjudged(view: AspectView) -> Floats:
-    """Return the gains of judged documents, followed by that of unjudged ones."""
-    grades = _with_unjudged(view.grade)
-    return view.scale.gains[grades]
+def _worth_of_documents(views: Sequence[AspectView], labels: str) -> Floats:
+    """Return the worth of each judged document, and as last that of unjudged ones.
+
+    It is the sum over the aspects of the gains, or of the probabilities, by the parameter `labels`
+    of `document_quality`.
+    """
+    worth_of_aspects = []
+    for view in views:
+        if labels == "probabilities":
+            worth_of_aspects.append(view.probability)  # with that of unjudged documents
+        else:
+            grades = _with_unjudged(view.grade)
+            worth_of_aspects.append(view.scale.gains[grades])
+    return np.asarray(np.sum(worth_of_aspects, axis=0))
+
+
+def _views_of_uncertain_worth(views: Sequence[AspectView], labels: str) -> list[AspectView]:
+    """Return the aspects whose worth may be wrong, as their scales were inferred.
+
+    `labels` is the parameter of `document_quality`.
+    """
+    if labels == "probabilities":
+        # They depend on all grades of the scale, unless the labels themselves are probabilities.
+        return [view for view in views if view.inferred and not view.scale.identity]
+    # Gains of labels are known. Unjudged documents have that of the lowest grade.
+    return _views_with_uncertain_lowest_grade(views)
 
 
 class _BestRuns:
@@ -324,24 +344,16 @@ class _BestRuns:
         self.n_topics = len(read.qids)
         self._runs = _check_runs(runs, read.names)
         self.judgments = Judgments.of(qrels)
-
-        # From topics to the judged queries, of which those that are no topics keep the weight 0.
-        n_queries = self.judgments.n_queries
         query_of_topic = _query_positions(self.judgments, read.qids)
-        weights = np.zeros((len(read.names), n_queries, len(self.measures)))
-        weights[:, query_of_topic] = _weights_of_runs(read.values, ties)
-        weights_by_name: dict[str, Floats] = {}
-        for name, weights_of_run in zip(read.names, weights, strict=True):
-            weights_by_name[str(name)] = weights_of_run
-
-        #: The weights of each run that is best for some topic by some measure, shape (n_queries,
-        #: n_measures): 0 where it is not the best, less than 1 where it ties.
+        #: The weights of each run that is best for some topic by some measure, judged queries ×
+        #: measures: 0 where it is not the best, less than 1 where it ties.
         self._weights: dict[str, Floats] = {}
-        # Runs are sorted, so that sums do not depend on the order of `perquery`.
-        for name in sorted(weights_by_name):
-            weights_of_run = weights_by_name[name]
-            if weights_of_run.any():
-                self._weights[name] = weights_of_run
+        for name, weights in zip(read.names, _weights_of_runs(read.values, ties), strict=True):
+            if weights.any():
+                # Judged queries that are no topics have the weight 0.
+                weights_of_queries = np.zeros((self.judgments.n_queries, len(self.measures)))
+                weights_of_queries[query_of_topic] = weights
+                self._weights[str(name)] = weights_of_queries
 
     def table(self, ranks: list[str], **columns: Floats) -> pd.DataFrame:
         """Return a frame with one row per measure and group of ranks.
@@ -380,11 +392,12 @@ class _BestRuns:
         deepest_rank = max(high for _, high in ranges)
         n_documents = np.zeros((len(ranges), len(self.measures)))
         total_worth = np.zeros((len(ranges), len(self.measures)))
-        for name, weights in self._weights.items():
+        # Runs are sorted, so that sums do not depend on the order of `perquery`.
+        for name in sorted(self._weights):
+            weights = self._weights[name]  # queries × measures
             rankings = join(name, self._runs[name], self.judgments)
             hits = rankings.top(deepest_rank).dense()
             counts, sums = _totals_of_queries(ranges, hits, worth)  # queries × ranges
-            # A run counts on a query by its weight, shape (n_queries, n_measures).
             n_documents += counts.T @ weights
             total_worth += sums.T @ weights
         return n_documents, total_worth
@@ -400,7 +413,7 @@ def _totals_of_queries(
     ranges : list of pairs of int
         First and last rank of each group.
     hits : Hits
-        The retrieved documents.
+        The retrieved documents: `query`, `rank` and `row`, the position in `worth`.
     worth : ndarray, shape (n_pool + 1,)
         Worth of each judged document, followed by that of unjudged documents.
 
@@ -411,17 +424,16 @@ def _totals_of_queries(
     intervals = pd.IntervalIndex.from_tuples(ranges, closed="both")
     group = intervals.get_indexer(pd.Index(hits.rank))
     is_in_group = group >= 0  # −1: the rank is in no group
-    group_of_hit = group[is_in_group]
-    query_of_hit = hits.query[is_in_group]
+    query = hits.query[is_in_group]
+    group = group[is_in_group]
     worth_of_hit = worth[hits.row[is_in_group]]
 
-    # `bincount` has one dimension, so that the cells of queries × ranges are numbered.
-    shape = (hits.n_queries, len(ranges))
-    n_cells = hits.n_queries * len(ranges)
-    cell_of_hit = query_of_hit * len(ranges) + group_of_hit
-    counts = np.bincount(cell_of_hit, minlength=n_cells)
-    sums = np.asarray(np.bincount(cell_of_hit, worth_of_hit, n_cells), dtype=np.float64)
-    return counts.reshape(shape), sums.reshape(shape)
+    # Each document is added to the cell of its query and group.
+    counts = np.zeros((hits.n_queries, len(ranges)), dtype=np.intp)
+    sums = np.zeros((hits.n_queries, len(ranges)))
+    np.add.at(counts, (query, group), 1)
+    np.add.at(sums, (query, group), worth_of_hit)
+    return counts, sums
 
 
 def _weights_of_runs(values: Floats, ties: str) -> Floats:
@@ -434,16 +446,17 @@ def _weights_of_runs(values: Floats, ties: str) -> Floats:
     ties : {'average', 'first'}
         Whether runs with the best value share the weight, or the first one has it.
     """
-    # Values that differ by rounding errors only are equal.
+    # Values that differ from the best one by rounding errors only are best, too.
+    best_value = values.max(axis=0)  # topics × measures
     tolerance = _TOLERANCE * np.abs(values).max(axis=0)
-    least_best_value = values.max(axis=0) - tolerance
-    is_best: Bools = np.asarray(values >= least_best_value)
+    is_best: Bools = np.asarray(values >= best_value - tolerance)
     if ties == "average":
         n_best = is_best.sum(axis=0)
         return np.asarray(is_best / n_best, dtype=np.float64)
-    first_best = is_best.argmax(axis=0)  # (n_topics, n_measures)
-    systems = np.arange(len(values))[:, None, None]
-    return np.asarray(systems == first_best, dtype=np.float64)
+    first_best = is_best.argmax(axis=0, keepdims=True)  # the system, 1 × topics × measures
+    weights = np.zeros(values.shape)
+    np.put_along_axis(weights, first_best, 1.0, axis=0)
+    return weights
 
 
 def _check_runs(runs: object, names: list[Any]) -> dict[str, object]:

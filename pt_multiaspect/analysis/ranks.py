@@ -328,17 +328,16 @@ def _rank_intervals(
     p = t_test_levels(values, pairs, uncorrected, clusters)
     # Each run is compared with n - 1 others: Bonferroni's correction.
     is_significant = p < alpha / (n_runs - 1)
-    sign_of_pairs = np.sign(mean_differences(values, pairs)) * is_significant
+    difference = mean_differences(values, pairs)
+    is_first_better = is_significant & (difference > 0)
+    is_first_worse = is_significant & (difference < 0)
 
-    # 1 where a run (row) is significantly better than another (column), -1 where it is worse. Each
-    # pair is there in one order: the opposite sign is that of the other order.
-    signs = np.zeros((n_runs, n_runs, n_measures))
-    signs[pairs.first, pairs.second] = sign_of_pairs
-    signs -= signs.transpose(1, 0, 2)
-    is_other_better = signs < 0
-    is_other_worse = signs > 0
-    n_better_runs = is_other_better.sum(axis=1)
-    n_worse_runs = is_other_worse.sum(axis=1)
+    # Whether a run (row) is significantly better than another (column).
+    is_better = np.zeros((n_runs, n_runs, n_measures), dtype=np.bool_)
+    is_better[pairs.first, pairs.second] = is_first_better
+    is_better[pairs.second, pairs.first] = is_first_worse
+    n_worse_runs = is_better.sum(axis=1)  # in the row of a run
+    n_better_runs = is_better.sum(axis=0)  # in its column
     return 1 + n_better_runs, n_runs - n_worse_runs
 
 
@@ -361,45 +360,51 @@ def _consensus(
     dict of str to ndarray of float, shape (n_runs,)
     """
     n_runs, _, n_measures = values.shape
-    # The topics as they are count as a single sample.
-    observed_means = means[None]  # (1, n_runs, n_measures)
-    observed = _scores(signs_of_means(observed_means, values))  # (2, 1, n_runs)
-    scores = observed[:, 0]  # (2, n_runs): Borda's and Copeland's
+    signs = signs_of_means(means, values)
+    borda = _borda(signs)
+    copeland = _copeland(signs)
 
     rng = np.random.default_rng(seed)
-    weights = resample_weights(clusters, n_resamples, rng)  # (n_topics, n_resamples)
-    sampled_scores = np.empty((2, n_resamples, n_runs))
+    weights = resample_weights(clusters, n_resamples, rng)  # topics × resamples
+    sampled_borda = np.empty((n_resamples, n_runs))
+    sampled_copeland = np.empty((n_resamples, n_runs))
     # The signs of all samples together would need too much memory.
     for part in slices(n_resamples, n_runs * n_runs * n_measures):
-        # Sum over the topics: (n_resamples, n_runs, n_measures).
+        # The weighted sums over topics t, by resample r, run s and measure m.
         sampled_means = np.einsum("stm,tr->rsm", values, weights[:, part], optimize=True)
-        sampled_scores[:, part] = _scores(signs_of_means(sampled_means, values))
-    resamples_first = sampled_scores.swapaxes(0, 1)  # (n_resamples, 2, n_runs)
-    low, high = percentile_interval(resamples_first, ci, scores)
+        sampled_signs = signs_of_means(sampled_means, values)
+        sampled_borda[part] = _borda(sampled_signs)
+        sampled_copeland[part] = _copeland(sampled_signs)
+    borda_low, borda_high = percentile_interval(sampled_borda, ci, borda)
+    copeland_low, copeland_high = percentile_interval(sampled_copeland, ci, copeland)
     return {
-        "borda": scores[0],
-        "borda_low": low[0],
-        "borda_high": high[0],
-        "copeland": scores[1],
-        "copeland_low": low[1],
-        "copeland_high": high[1],
+        "borda": borda,
+        "borda_low": borda_low,
+        "borda_high": borda_high,
+        "copeland": copeland,
+        "copeland_low": copeland_low,
+        "copeland_high": copeland_high,
     }
 
 
-def _scores(signs: Floats) -> Floats:
-    """Return Borda's and Copeland's values, shape (2, n_samples, n_runs).
+def _borda(signs: Floats) -> Floats:
+    """Return Borda's value of each run, its mean rank over the measures, shape (…, n_runs).
 
-    Parameters
-    ----------
-    signs : ndarray, shape (n_samples, n_runs, n_runs, n_measures)
-        1 where a run is better than another one, -1 where it is worse, 0 where they tie.
+    `signs` are … × runs × other runs × measures: 1 where a run is better than another one, -1 where
+    it is worse, 0 where they tie.
     """
-    # Borda: the mean rank over the measures. A run with as many wins as losses has the middle rank,
-    # (n + 1) / 2. One rank up is a win more and a loss less: wins minus losses grow by 2.
-    n_runs = signs.shape[1]
-    wins_minus_losses = signs.sum(axis=2)  # over the other runs: (n_samples, n_runs, n_measures)
-    borda = (n_runs + 1) / 2 - wins_minus_losses.mean(axis=-1) / 2
-    # Copeland: wins minus losses against other runs, where a win is one by most measures.
-    surplus_of_measures = signs.sum(axis=-1)  # (n_samples, n_runs, n_runs)
-    copeland = np.sign(surplus_of_measures).sum(axis=2)
-    return np.stack([borda, copeland])
+    n_runs = signs.shape[-2]
+    wins_minus_losses = signs.sum(axis=-2)  # … × runs × measures
+    # A run with as many wins as losses has the middle rank. One rank up is a win more and a loss
+    # less, so that their difference grows by 2.
+    middle_rank = (n_runs + 1) / 2
+    return np.asarray(middle_rank - wins_minus_losses.mean(axis=-1) / 2)
+
+
+def _copeland(signs: Floats) -> Floats:
+    """Return Copeland's value of each run, its wins minus its losses, shape (…, n_runs).
+
+    A win is to be better than another run by more measures than not. `signs` are those of `_borda`.
+    """
+    majorities = np.sign(signs.sum(axis=-1))  # … × runs × other runs
+    return np.asarray(majorities.sum(axis=-1))

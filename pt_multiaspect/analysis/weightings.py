@@ -10,7 +10,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 
-from .._typing import Bools, Floats
+from .._typing import Bools, Floats, Ints
 from .._validation import count, random_seed
 from ..errors import MultiAspectError
 from ..evaluation.long_frames import measures_by_label, read_long_frame
@@ -64,9 +64,11 @@ CI = 0.95
 #: Between these fractions of the weightings, the order of a pair is open.
 _FEW = 0.1
 _MANY = 0.9
+_OPEN_IN_WORDS = "between a tenth and nine tenths of all weightings"
 
 #: The fraction of the weightings under which a difference that remains significant is so.
 _MOST = 0.95
+_UNDER_MOST_IN_WORDS = "under at least 95 % of all weightings"
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,18 +135,15 @@ class Weightings(View):
         if self._n_sampled is not None:
             under += f" (of {self._n_sampled} sampled, and those that give one aspect all weight)"
         is_open = (pairs["fraction"] > _FEW) & (pairs["fraction"] < _MANY)
-        n_open = is_open.sum()
+        order = f"{changing} order {under}, {is_open.sum()} for {_OPEN_IN_WORDS}."
+        return f"{order} {self._significance_in_words()}"
 
-        # Of the pairs that differ significantly under the weights of the measure.
-        tested = pairs[pairs["p"] < ALPHA]
+    def _significance_in_words(self) -> str:
+        """Return how many of the significant differences remain so under most weightings."""
+        tested = self.pairs[self.pairs["p"] < ALPHA]
         is_kept = tested["fraction_significant"] >= _MOST
         level = f"p < {ALPHA:g} under the weights of the measure"
-        under_most = "under at least 95 % of all weightings"
-        still_significant = significant_share(int(is_kept.sum()), len(tested), level, under_most)
-        return (
-            f"{changing} order {under}, {n_open} for between a tenth and nine tenths of "
-            f"all weightings. {still_significant}"
-        )
+        return significant_share(int(is_kept.sum()), len(tested), level, _UNDER_MOST_IN_WORDS)
 
     def _title(self) -> str:
         return f"Weightings of {self.measure}"
@@ -380,17 +379,24 @@ def _read_aspects(frame: pd.DataFrame, mean: AspectMean, measures: Any) -> _Aspe
     If `measures` is None, these are the measures of the frame that are `On` an aspect. Otherwise
     each of `measures` is that of an aspect, or criterion, with the name of the measure.
     """
-    # What a mapping of measures says about their labels; else the frame has a record of them.
-    measure_of_label: dict[str, Any] = {}
     if measures is None:
         label_of_aspect = find_labels_of_aspects(mean, measures_by_label(frame))
-        aspects = list(label_of_aspect)
-        labels_of_aspects = list(label_of_aspect.values())
-        rows = rows_of_measures(frame, labels_of_aspects)
-    else:
-        rows, measure_of_label = select_measures(frame, measures)
-        aspects = list(map(str, rows["measure"].unique()))
-        mean.check_criteria(aspects)
+        rows = rows_of_measures(frame, list(label_of_aspect.values()))
+        return _aspect_values(rows, list(label_of_aspect), {})
+    rows, measure_of_label = select_measures(frame, measures)
+    aspects = list(map(str, rows["measure"].unique()))
+    mean.check_criteria(aspects)
+    return _aspect_values(rows, aspects, measure_of_label)
+
+
+def _aspect_values(
+    rows: pd.DataFrame, aspects: list[str], measure_of_label: Mapping[str, Any]
+) -> _AspectValues:
+    """Return the values of rows with one measure per aspect, in their order; higher is better.
+
+    `measure_of_label` are the measures that a user said the labels stand for; those of others are
+    recorded with the frame.
+    """
     values, names, qids, labels = matrix(rows)
     # −1 for measures of which lower is better.
     signs = directions(rows, values, labels, measure_of_label, "weightings")
@@ -429,25 +435,14 @@ def compare_weightings(
         dependence = _linear_dependence(weighted, differences, pairs, clusters, correction)
     else:
         dependence = _sampled_dependence(weighted, differences, pairs, clusters, correction)
-    largest = differences.largest
-    fraction = weighted.fraction_of_weightings(differences.basis, largest)
-    fraction_lower = weighted.fraction_of_weightings(-differences.basis, largest)
-    low, high = _intervals(weighted, pairs, clusters, fraction, n_resamples, seed)
     p = t_test_levels(weighted.declared, pairs, corrector("t", correction), clusters)
-    # What one aspect gains, others lose: half of the changes is moved.
-    changes = np.abs(dependence.nearest - weighted.weights)  # (n_pairs, n_aspects)
-    moved_weight = changes.sum(axis=1) / 2
     columns: dict[str, Any] = {
         "n_topics": weighted.basis.shape[1],
         "difference": differences.declared,
-        "p": p[:, 0],
-        "fraction": fraction,
-        "low": low,
-        "high": high,
-        "fraction_lower": fraction_lower,
+        "p": p[:, 0],  # of the only measure
+        **_fraction_columns(weighted, differences, pairs, clusters, n_resamples, seed),
         "fraction_significant": dependence.significant_fraction,
-        "distance": moved_weight,
-        "reversal": [_reversal_in_words(weights, weighted) for weights in dependence.nearest],
+        **_reversal_columns(weighted, dependence.nearest),
     }
     if weighted.values is not None:
         columns |= _unanimous_improvements(weighted.values, pairs)
@@ -466,6 +461,38 @@ def compare_weightings(
     )
 
 
+def _fraction_columns(
+    weighted: WeightedValues,
+    differences: _Differences,
+    pairs: Pairs,
+    clusters: Clusters,
+    n_resamples: int,
+    seed: int,
+) -> dict[str, Floats]:
+    """Return the ``fraction low high fraction_lower`` of weightings, one each per pair.
+
+    They are the fractions under which the first run of the pair is better, with its interval, and
+    under which it is worse. The parameters are those of `compare_weightings`.
+    """
+    largest = differences.largest
+    fraction = weighted.fraction_of_weightings(differences.basis, largest)
+    fraction_lower = weighted.fraction_of_weightings(-differences.basis, largest)
+    low, high = _intervals(weighted, pairs, clusters, fraction, n_resamples, seed)
+    return {"fraction": fraction, "low": low, "high": high, "fraction_lower": fraction_lower}
+
+
+def _reversal_columns(weighted: WeightedValues, nearest: Floats) -> dict[str, Any]:
+    """Return the columns ``distance reversal``, given the nearest weighting that reverses the order.
+
+    The weightings are pairs × aspects, NaN where there is none.
+    """
+    changes = np.abs(nearest - weighted.weights)
+    # What some aspects gain, others lose: half of the changes is moved.
+    moved_weight = changes.sum(axis=1) / 2
+    reversals = [_reversal_in_words(weights, weighted) for weights in nearest]
+    return {"distance": moved_weight, "reversal": reversals}
+
+
 class _Differences(NamedTuple):
     """The differences of the means of pairs of runs."""
 
@@ -479,10 +506,12 @@ class _Differences(NamedTuple):
 
 def _differences(weighted: WeightedValues, pairs: Pairs) -> _Differences:
     """Return the differences of the means of pairs of runs."""
+    # pairs × aspects, or pairs × weightings.
     largest_by_column = largest_of_pairs(weighted.basis, pairs.first, pairs.second)
+    declared = mean_differences(weighted.declared, pairs)  # pairs × 1
     return _Differences(
         basis=mean_differences(weighted.basis, pairs),
-        declared=mean_differences(weighted.declared, pairs)[:, 0],
+        declared=declared[:, 0],
         largest=largest_by_column.max(axis=1),
     )
 
@@ -510,20 +539,25 @@ def _linear_dependence(
     clusters: Clusters,
     correction: str | None,
 ) -> _Dependence:
-    """Return how differences depend on the weights if the measure is linear in them."""
+    """Return how differences depend on the weights if the measure is linear in them.
+
+    Then the difference under a weighting is the weighted sum of those on the aspects.
+    """
+    on_aspects = differences.basis  # pairs × aspects
+    largest = differences.largest
     weights = weighted.weights
     least = weighted.least
-    largest = differences.largest
     covariances = _covariances(weighted.basis, pairs, clusters)
+    significant_fraction = _significant_fraction(
+        differences, covariances, weighted.points, pairs, clusters, correction
+    )
     return _Dependence(
-        significant_fraction=_significant_fraction(
-            differences, covariances, weighted.points, pairs, clusters, correction
-        ),
+        significant_fraction=significant_fraction,
         # A linear function is largest and smallest at corners.
-        extremes=differences_at_corners(differences.basis, least, largest),
+        extremes=differences_at_corners(on_aspects, least, largest),
         covariances=covariances,
-        nearest=nearest_reversal(differences.basis, weights, least, largest),
-        reverses_at=reversing_weight(differences.basis, weights, least, largest),
+        nearest=nearest_reversal(on_aspects, weights, least, largest),
+        reverses_at=reversing_weight(on_aspects, weights, least, largest),
     )
 
 
@@ -540,25 +574,26 @@ def _sampled_dependence(
     """
     assert weighted.sampled is not None
     assert weighted.at_corners is not None
-    # All arrays are pairs × sampled weightings.
+    sampled_differences = differences.basis  # pairs × sampled weightings
     p = t_test_levels(weighted.sampled, pairs, corrector("t", correction), clusters)
-    sampled_signs = np.sign(differences.basis)
-    declared_signs = np.sign(differences.declared)[:, None]
-    has_declared_sign = sampled_signs == declared_signs
-    is_kept = (p < ALPHA) & has_declared_sign
+    is_significant = p < ALPHA
+    sign_of_pair = np.sign(differences.declared)  # under the weights of the measure
+    has_same_sign = np.sign(sampled_differences) == sign_of_pair[:, None]
+    is_kept = is_significant & has_same_sign
 
     # A difference is most likely to change its sign where one aspect has most of the weight.
     differences_at_corners = mean_differences(weighted.at_corners, pairs)
-    extremes = np.hstack([differences.basis, differences_at_corners])
+    extremes = np.hstack([sampled_differences, differences_at_corners])
     n_pairs = len(pairs)
     n_aspects = len(weighted.aspects)
-    unknown = np.full((n_pairs, n_aspects), np.nan)
+    unknown_weights = np.full((n_pairs, n_aspects), np.nan)
+    unknown_covariances = np.full((n_pairs, n_aspects, n_aspects), np.nan)
     return _Dependence(
         significant_fraction=is_kept.mean(axis=1),
         extremes=extremes,
-        covariances=np.full((n_pairs, n_aspects, n_aspects), np.nan),
-        nearest=unknown,
-        reverses_at=unknown,
+        covariances=unknown_covariances,
+        nearest=unknown_weights,
+        reverses_at=unknown_weights,
     )
 
 
@@ -606,29 +641,45 @@ def _intervals(
 ) -> tuple[Floats, Floats]:
     """Return the ends of the bootstrap percentile intervals of `fraction`, both one per pair.
 
-    `fraction` is that of the weightings under which the first run is better.
+    `fraction` is that of the weightings under which the first run is better. It follows from the
+    means of `weighted.basis`: values of the aspects, or under sampled weightings.
     """
-    # Their means determine the fraction: columns are aspects, or sampled weightings.
-    values = weighted.basis  # (n_runs, n_topics, n_columns)
+    values = weighted.basis  # runs × topics × columns
     rng = np.random.default_rng(seed)
-    topic_weights = resample_weights(clusters, n_resamples, rng)  # (n_topics, n_resamples)
-    # Sum over the topics: (n_runs, n_resamples, n_columns).
+    topic_weights = resample_weights(clusters, n_resamples, rng)  # topics × resamples
+    # The weighted sums over topics t, by run s, resample r and column k.
     means = np.einsum("stk,tr->srk", values, topic_weights, optimize=True)
     low = np.empty(len(pairs))
     high = np.empty(len(pairs))
     # The differences of all pairs together would need too much memory.
     size_of_pair = means[0].size
     for part in slices(len(pairs), size_of_pair):
-        first = pairs.first[part]
-        second = pairs.second[part]
-        largest = largest_of_pairs(values, first, second)  # (n_pairs, n_columns)
-        raw_differences = means[first] - means[second]  # (n_pairs, n_resamples, n_columns)
-        differences = remove_rounding_errors(raw_differences, largest[:, None])
-        largest_of_pair = largest.max(axis=1)
-        fractions = weighted.fraction_of_weightings(differences, largest_of_pair[:, None])
-        resamples_first = fractions.T  # (n_resamples, n_pairs)
-        low[part], high[part] = percentile_interval(resamples_first, CI, fraction[part])
+        fractions = _sampled_fractions(weighted, means, pairs.first[part], pairs.second[part])
+        low[part], high[part] = percentile_interval(fractions, CI, fraction[part])
     return low, high
+
+
+def _sampled_fractions(
+    weighted: WeightedValues, means: Floats, first: Ints, second: Ints
+) -> Floats:
+    """Return the fraction of weightings under which first runs are better, resamples × pairs.
+
+    Parameters
+    ----------
+    weighted : WeightedValues
+        The values.
+    means : ndarray, runs × resamples × columns
+        The means of `weighted.basis` in each bootstrap sample of the topics.
+    first, second : ndarray of int, shape (n_pairs,)
+        The runs of each pair.
+    """
+    # Differences are 0 if they are small compared with the values of both runs on all topics.
+    largest = largest_of_pairs(weighted.basis, first, second)  # pairs × columns
+    raw_differences = means[first] - means[second]  # pairs × resamples × columns
+    differences = remove_rounding_errors(raw_differences, largest[:, None, :])
+    largest_of_pair = largest.max(axis=1)
+    fractions = weighted.fraction_of_weightings(differences, largest_of_pair[:, None])
+    return fractions.T
 
 
 def _covariances(values: Floats, pairs: Pairs, clusters: Clusters) -> Floats:
@@ -647,7 +698,7 @@ def _covariances(values: Floats, pairs: Pairs, clusters: Clusters) -> Floats:
     """
     differences = topic_differences(values, pairs)  # (n_pairs, n_topics, n_aspects)
     topics_last = differences.swapaxes(1, 2)
-    # Relative to the values, it decides which variances are rounding errors.
+    # Variances that are tiny compared with these values are rounding errors, and become 0.
     largest_values = largest_of_pairs(values, pairs.first, pairs.second)  # (n_pairs, n_aspects)
     return mean_covariances(topics_last, clusters, largest_values)
 
@@ -694,24 +745,27 @@ def _significant_fraction(
         As for `compare_weightings`.
     """
     n_pairs = len(pairs)
-    # A pair and its reverse are one test: `rows_of_tests` has the row of one of them.
-    rows_of_tests, test_of_pair = unordered_pairs(pairs)
-    declared_signs = np.sign(differences.declared)[:, None]
-    n_kept = np.zeros(n_pairs)
+    on_aspects = differences.basis
+    sign_of_pair = np.sign(differences.declared)
+    # A pair and its reverse are one test: (a, b), (b, a), (a, c) are the tests [0, 0, 1].
+    row_of_test, test_of_pair = unordered_pairs(pairs)
+    covariances_of_tests = covariances[row_of_test]
+    n_kept = np.zeros(n_pairs)  # weightings, by pair
+    # As many weightings at a time as memory allows.
     for part in slices(len(points), n_pairs):
         weightings = points[part]
-        raw_sums = differences.basis @ weightings.T  # (n_pairs, n_weightings)
+        raw_sums = on_aspects @ weightings.T  # pairs × weightings
         weighted_sums = remove_rounding_errors(raw_sums, differences.largest[:, None])
         is_significant_test = significant_at(
             weightings,
-            weighted_sums[rows_of_tests],
-            covariances[rows_of_tests],
+            weighted_sums[row_of_test],
+            covariances_of_tests,
             clusters.freedom,
             correction,
         )
         is_significant = is_significant_test[test_of_pair]
-        has_declared_sign = np.sign(weighted_sums) == declared_signs
-        is_kept = is_significant & has_declared_sign
+        has_same_sign = np.sign(weighted_sums) == sign_of_pair[:, None]
+        is_kept = is_significant & has_same_sign
         n_kept += is_kept.sum(axis=1)
     return n_kept / len(points)
 
@@ -738,14 +792,7 @@ def significant_at(
     """
     from scipy.stats import t as student
 
-    n_pairs = len(differences)
-    n_points = len(points)
-    # The variance of Σ_a w_a d_a is Σ_ab w_a w_b cov(d_a, d_b). With the pairs (a, b) of aspects as
-    # one axis, the sum over them is a matrix product: pairs × (a, b) times (a, b) × weightings.
-    products_of_weights = points[:, :, None] * points[:, None]
-    flat_products = products_of_weights.reshape(n_points, -1)
-    flat_covariances = covariances.reshape(n_pairs, -1)
-    variances = flat_covariances @ flat_products.T
+    variances = _variances_of_sums(points, covariances)
     error = np.sqrt(np.maximum(variances, 0.0))  # rounding may make variances negative
     # A difference of 0 is not significant, even if its error is 0, too.
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -754,6 +801,27 @@ def significant_at(
         critical = student.isf(ALPHA / 2, freedom)  # two-sided
         return np.asarray(statistic > critical)
     return _rejected_by_holm(statistic, freedom)
+
+
+def _variances_of_sums(points: Floats, covariances: Floats) -> Floats:
+    """Return the variances of weighted sums, Σ_ab w_a·w_b·cov(a, b), pairs × weightings.
+
+    Parameters
+    ----------
+    points : ndarray of float, shape (n_points, n_aspects)
+        The weightings w.
+    covariances : ndarray of float, shape (n_pairs, n_aspects, n_aspects)
+        The covariances of what is summed.
+    """
+    n_points = len(points)
+    n_pairs = len(covariances)
+    weights_a = points[:, :, None]
+    weights_b = points[:, None, :]
+    products_of_weights = weights_a * weights_b  # weightings × aspects × aspects
+    # With (a, b) as one axis, the sum over it is a matrix product.
+    flat_products = products_of_weights.reshape(n_points, -1)
+    flat_covariances = covariances.reshape(n_pairs, -1)
+    return np.asarray(flat_covariances @ flat_products.T)
 
 
 def _rejected_by_holm(statistic: Floats, freedom: float) -> Bools:
@@ -771,21 +839,17 @@ def _rejected_by_holm(statistic: Floats, freedom: float) -> Bools:
     """
     from scipy.stats import t as student
 
-    n_pairs, n_points = statistic.shape
-    decreasing = -np.sort(-statistic, axis=0)
+    n_pairs = len(statistic)
+    order = np.argsort(-statistic, axis=0)  # the pairs from the highest |t|, by weighting
+    decreasing = np.take_along_axis(statistic, order, axis=0)
     n_left = np.arange(n_pairs, 0, -1)
     critical = student.isf(ALPHA / (2 * n_left), freedom)  # two-sided
     is_above = decreasing > critical[:, None]
     # The first pair that is not above ends the sequence: [1, 1, 0, 1] -> [1, 1, 0, 0].
-    is_rejected = np.logical_and.accumulate(is_above, axis=0)
-    n_rejected = is_rejected.sum(axis=0)  # (n_points,)
-
-    # In the order of the pairs: those are rejected whose statistic is not below the last rejected.
-    # Without any, position 0 stands in, and the mask excludes all.
-    has_rejected = n_rejected > 0
-    last_position = np.maximum(n_rejected - 1, 0)
-    last_rejected = decreasing[last_position, np.arange(n_points)]
-    return np.asarray((statistic >= last_rejected) & has_rejected)
+    is_rejected_in_order = np.logical_and.accumulate(is_above, axis=0)
+    is_rejected = np.empty_like(is_above)
+    np.put_along_axis(is_rejected, order, is_rejected_in_order, axis=0)
+    return is_rejected
 
 
 def _reversal_in_words(weights: Floats, weighted: WeightedValues) -> str:
