@@ -226,27 +226,31 @@ class ValuesByMeasure:
 
     def __init__(self, perquery: pd.DataFrame, known: Mapping[str, Any]) -> None:
         self.known = known
-        self._rows = rows_of_measures(perquery, list(known))
         labels = list(known)
-        # Measures with the same topics are converted together.
-        if topics_differ(self._rows):
-            groups = [[label] for label in labels]
-        else:
-            groups = [labels]
+        self._rows = rows_of_measures(perquery, labels)
+        #: The systems, which are the same for all measures.
         self._names: list[Any] = []
         #: By label: the values, systems × topics × 1, and the topics.
         self._arrays: dict[str, tuple[Floats, list[Any]]] = {}
-        for group in groups:
-            values, names, qids, _ = matrix(rows_of_measures(self._rows, group))
-            self._check_names(names, group)
-            self._names = names
-            for column, label in enumerate(group):
-                self._arrays[label] = values[:, :, [column]], qids
+        if topics_differ(self._rows):
+            for label in labels:
+                self._convert([label])
+        else:
+            self._convert(labels)
+
+    def _convert(self, labels: list[str]) -> None:
+        """Convert the values of measures with the same topics to arrays, and remember these."""
+        values, names, qids, _ = matrix(rows_of_measures(self._rows, labels))
+        self._check_names(names, labels)
+        self._names = names
+        for column, label in enumerate(labels):
+            values_of_measure = values[:, :, column]
+            self._arrays[label] = values_of_measure[:, :, None], qids
 
     def _check_names(self, names: list[Any], labels: Sequence[str]) -> None:
         """Check that some measures have values of the same systems as those before."""
-        is_first_group = not self._names
-        if is_first_group or names == self._names:
+        is_first = not self._names
+        if is_first or names == self._names:
             return
         measures = choices(labels)
         expected = choices(self._names)
@@ -342,13 +346,14 @@ def read_differences(given: object, labels: Sequence[str], name: str) -> dict[st
         check = real(name, low=0, open_low=True)
         difference = check(given)
         return dict.fromkeys(labels, difference)
-    # A key may be a measure or one of its spellings: find its label.
-    measure_of_label = dict.fromkeys(labels)  # the measures are not known
+    # A key may be a measure or one of its spellings: find its label. What measures the labels stand
+    # for is not known: None.
+    measure_of_label = dict.fromkeys(labels, None)
     number_of_label = {}
     for measure, number in given.items():
         label = find_label(measure_of_label, measure)
         number_of_label[label] = number
-    # The mapping names measures of the frame only, and all of them.
+    # Each key must be a measure of the frame, and each measure of the frame a key.
     refuse_unknown(number_of_label, labels, "measures", name)
     refuse_unknown(labels, number_of_label, "one difference per measure", name)
     differences = {}

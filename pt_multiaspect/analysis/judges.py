@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -137,14 +137,8 @@ def judge_agreement(
         ci = proportion("ci")(ci)
     seed = random_seed(seed)
     table = to_pandas(frame)  # None if the rows are namedtuples
-    if table is not None and is_judged_answers(table.columns):
-        usual_names = {criterion: "criterion", value: "value", judge: JUDGE}
-        table = with_usual_names(table).rename(columns=usual_names)
-        # Repetitions count as judges.
-        answers = long_answers(table, parse_aspects(aspects), "judge_agreement")
-        judged = read_judges(answers, "criterion", "value", JUDGE, aspects, warn=False)
-    else:
-        judged = read_judges(frame, criterion, value, judge, aspects, warn=False)
+    columns = _Columns(criterion, value, judge)
+    judged = _read_labels(frame, table, columns, aspects)
     cluster_of_topic = None
     if ci is not None or cluster is not None:
         # The table may have a column that names the clusters.
@@ -163,6 +157,45 @@ def judge_agreement(
             row["high"] = high
         rows.append(row | labels.counts)
     return pd.DataFrame(rows)
+
+
+class _Columns(NamedTuple):
+    """The names of columns, as given to `judge_agreement`."""
+
+    criterion: str
+    value: str
+    judge: str
+
+
+def _read_labels(
+    frame: object, table: pd.DataFrame | None, columns: _Columns, aspects: object
+) -> LongJudgments:
+    """Read the labels of the judges, of documents or of answers.
+
+    Parameters
+    ----------
+    frame : DataFrame or iterable of namedtuples
+        The judgments.
+    table : DataFrame or None
+        The same as a table; None if they are namedtuples.
+    columns : _Columns
+        The columns with the criteria, labels and judges.
+    aspects : object
+        The aspects, as given to `judge_agreement`.
+    """
+    if table is None or not is_judged_answers(table.columns):
+        return read_judges(
+            frame, columns.criterion, columns.value, columns.judge, aspects, warn=False
+        )
+    usual_names = {
+        columns.criterion: "criterion",
+        columns.value: "value",
+        columns.judge: JUDGE,
+    }
+    renamed = with_usual_names(table).rename(columns=usual_names)
+    # Repeated judgments of an answer count as those of further judges.
+    answers = long_answers(renamed, parse_aspects(aspects), "judge_agreement")
+    return read_judges(answers, "criterion", "value", JUDGE, aspects, warn=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,9 +220,11 @@ class _ComparedLabels:
         """Select the labels of an aspect."""
         criterion = list(judged.aspects).index(name)
         rows = np.flatnonzero(judged.criterion == criterion)
-        n_labels_of_pair = np.bincount(judged.pair[rows], minlength=judged.n_pairs)
-        is_compared = n_labels_of_pair[judged.pair[rows]] > 1
-        compared_rows = rows[is_compared]
+        pair_of_row = judged.pair[rows]
+        n_labels_of_pair = np.bincount(pair_of_row, minlength=judged.n_pairs)
+        # Labels are compared with others of the same pair.
+        n_labels_of_row = n_labels_of_pair[pair_of_row]
+        compared_rows = rows[n_labels_of_row > 1]
         pair = judged.pair[compared_rows]
         counts = {
             "n_documents": int((n_labels_of_pair > 1).sum()),

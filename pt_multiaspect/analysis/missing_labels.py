@@ -413,7 +413,8 @@ def has_inferred_scales(measure: ir_measures.Measure, judgments: Judgments) -> b
     """
     try:
         views = measure_on_relevance(measure).views(judgments)
-    except MultiAspectError:  # of measures that no measure of this package equals
+    except MultiAspectError:
+        # ERR of ir-measures, for example, is no measure of this package, and has no aspects here.
         return False
     return any(view.inferred for view in views)
 
@@ -427,31 +428,36 @@ def _check_order(label: str, search: LabelIntervals) -> None:
     if order is None:
         return
     rows = [search.names.index(name) for name in order.names]
-    labels = search.labels[rows]
-    has_missing_label = np.isnan(labels).any(axis=0)
-    labels_of_documents = labels[:, has_missing_label].T  # documents × aspects
+    labels_by_document = search.labels[rows].T  # documents × aspects of the order
+    has_missing_label = np.isnan(labels_by_document).any(axis=1)
     # Documents with the same known labels may have the same others.
-    for known_labels in np.unique(labels_of_documents, axis=0):
-        tuples = _grade_tuples(known_labels, order.scales)
-        without_weight = tuples[~order.is_possible(tuples)]
-        if len(without_weight) == 0:
-            continue
-        example = []
-        for scale, index in zip(order.scales, without_weight[0], strict=True):
-            example.append(float(scale.grades[index]))
-        aspects = choices(order.names)
-        number = tally(len(without_weight), "tuple")
-        raise MultiAspectError(
-            f"{label}: expected weights of the order for all labels that documents with missing "
-            f"ones may have, got none for {tuple(example)} of {aspects} {number}; add them to the "
-            "order"
-        )
+    for known_labels in np.unique(labels_by_document[has_missing_label], axis=0):
+        tuples = _possible_tuples(known_labels, order.scales)
+        has_weight = order.is_possible(tuples)
+        without_weight = tuples[~has_weight]
+        if len(without_weight) > 0:
+            raise _no_weight(label, order, without_weight)
 
 
-def _grade_tuples(known: Floats, scales: Sequence[Scale]) -> Ints:
-    """Return the indices of the grades that documents with some known labels may have.
+def _no_weight(label: str, order: Any, tuples: Ints) -> MultiAspectError:
+    """Return the error for label tuples without a weight in an order, given as indices of grades."""
+    example = []
+    for scale, index in zip(order.scales, tuples[0], strict=True):
+        example.append(float(scale.grades[index]))
+    aspects = choices(order.names)
+    number = tally(len(tuples), "tuple")
+    return MultiAspectError(
+        f"{label}: expected weights of the order for all labels that documents with missing "
+        f"ones may have, got none for {tuple(example)} of {aspects} {number}; add them to the "
+        "order"
+    )
 
-    The shape is tuples × aspects; NaN is a missing label.
+
+def _possible_tuples(known: Floats, scales: Sequence[Scale]) -> Ints:
+    """Return the label tuples that documents with some known labels may have, tuples × aspects.
+
+    They consist of indices of grades. NaN is a missing label: with three grades, the labels (2,
+    NaN) have the tuples (2, 0), (2, 1) and (2, 2).
     """
     options: list[Sequence[int]] = []
     for label, scale in zip(known, scales, strict=True):
@@ -467,26 +473,31 @@ def _search(
 ) -> LabelIntervals:
     """Return the intervals of a measure over all values of the missing labels.
 
-    Its documents, the universe, are those of the judgments and those that runs retrieve. `first`
-    and `second` are the runs of each pair.
+    Its documents, the universe, are those of the judgments and those that runs retrieve down to its
+    cutoff. `first` and `second` are the runs of each pair.
     """
     views = judgments.views(measure.spec)
-    if not _condenses(measure):
-        universe = join_universe(judgments, views, rankings, measure.cutoff)
-        cutoff = measure.cutoff
-    else:
-        # Where documents are left out, by their labels, those below the cutoff move up: the cutoff
-        # counts the other documents only, and rankings are not cut.
-        is_left_out = np.any([view.junk < 0 for view in views], axis=0)
-        universe = join_universe(judgments, views, rankings, measure.cutoff, is_left_out)
-        cutoff = None
+    cutoff = measure.cutoff
     joined = []
-    for run in rankings:
-        if cutoff is None:
+    if _condenses(measure):
+        # Where documents are left out, by their labels, those below the cutoff move up: the cutoff
+        # counts the other documents only, and rankings must not be cut.
+        is_left_out = np.any([view.junk < 0 for view in views], axis=0)
+        universe = join_universe(judgments, views, rankings, cutoff, is_left_out)
+        for run in rankings:
             joined.append(Rankings(run.source, universe))
-        else:
-            joined.append(run.cut(cutoff, universe))
+    else:
+        universe = join_universe(judgments, views, rankings, cutoff)
+        for run in rankings:
+            joined.append(_cut(run, cutoff, universe))
     return LabelIntervals(measure, universe, joined, first, second)
+
+
+def _cut(run: Rankings, cutoff: int | None, universe: Judgments) -> Rankings:
+    """Return a run down to the cutoff, all of it if there is none, joined with the universe."""
+    if cutoff is None:
+        return Rankings(run.source, universe)
+    return run.cut(cutoff, universe)
 
 
 def _condenses(measure: Measure) -> bool:
@@ -529,13 +540,14 @@ def _expected_values(
     """
     # Runs × topics, where each missing label is the lowest grade.
     values = search.at_lowest.copy()
-    n_missing = search.missing.sum(axis=1)
+    unfilled = search.missing.sum(axis=1)
     if n_samples == 0:
-        return _Expected(np.full_like(values, np.nan), n_missing, [])
+        unknown = np.full_like(values, np.nan)
+        return _Expected(unknown, unfilled, notes=[])
     # On other topics, values do not depend on missing labels.
     topics = np.flatnonzero(search.is_open)
     if len(topics) == 0:
-        return _Expected(values, n_missing, [])
+        return _Expected(values, unfilled, notes=[])
 
     if model is None:
         n_draws = n_samples
@@ -550,10 +562,10 @@ def _expected_values(
         labels = _drawn_labels(search, model, seed, draws, documents)
         values_of_draws = search.values_of_copies(topics, labels)  # runs × draws × topics
         total += values_of_draws.sum(axis=1)
+        # A model may lack labels: they remain missing, the same ones in all draws.
+        unfilled = np.isnan(labels[0]).sum(axis=1)
     values[:, topics] = total / n_draws
-    # A model may lack labels; then all draws lack the same ones. So the first draw tells.
-    n_unfilled = np.isnan(labels[0]).sum(axis=1)
-    return _Expected(values, n_unfilled, [])
+    return _Expected(values, unfilled, notes=[])
 
 
 def _drawn_labels(
@@ -580,14 +592,15 @@ def _drawn_labels(
     read_aspects = np.flatnonzero(search.is_read)
     views = [search.views[aspect] for aspect in read_aspects]
     missing_of_views = search.missing[search.is_read]
+    # One row per draw, and one column per missing label: by aspect, and then by document.
     drawn = draw_labels(model, search.universe, views, missing_of_views, seed, draws)
 
-    # Each draw has a copy of the known labels. `drawn` has one row per draw: the missing labels in
-    # the order of a mask of aspects × documents.
-    known_labels = search.lowest_labels[None, :, documents]
-    labels = np.repeat(known_labels, len(draws), axis=0)
-    is_missing = search.missing[:, documents]
-    labels[:, is_missing] = drawn
+    known_labels = search.lowest_labels[:, documents]  # aspects × documents
+    copies = [known_labels] * len(draws)
+    labels = np.stack(copies)  # draws × aspects × documents
+    # The aspect and the document of each missing label, in the same order.
+    aspect, document = np.nonzero(search.missing[:, documents])
+    labels[:, aspect, document] = drawn
     return labels
 
 
@@ -618,17 +631,14 @@ def _frame_of_runs(completions: _Completions, names: Sequence[Any]) -> pd.DataFr
 def _frame_of_pairs(completions: _Completions, pairs: Pairs, clusters: Clusters) -> pd.DataFrame:
     """Return the rows of ``pairs`` of one measure."""
     values = completions.values  # runs × topics
-    first, second = pairs.first, pairs.second
-    # A difference is a rounding error relative to the largest value that either run may have.
-    low_of_runs, high_of_runs = completions.of_runs.ends
-    possible_values = np.concatenate([values, low_of_runs, high_of_runs], axis=1)
-    largest = largest_of_pairs(np.nan_to_num(possible_values), first, second)
-
     mean = values.mean(axis=1)
     expected_mean = completions.expected.values.mean(axis=1)
-    raw_difference = mean[first] - mean[second]
-    raw_expected = expected_mean[first] - expected_mean[second]
     interval = completions.of_pairs.columns()
+    # Differences that are tiny compared with the possible values of the runs are rounding errors.
+    largest = _largest_possible(completions, pairs)
+    difference = remove_rounding_errors(mean[pairs.first] - mean[pairs.second], largest)
+    raw_expected = expected_mean[pairs.first] - expected_mean[pairs.second]
+    expected = remove_rounding_errors(raw_expected, largest)
     low = remove_rounding_errors(interval["low"], largest)
     high = remove_rounding_errors(interval["high"], largest)
     is_always_equal = (low == 0) & (high == 0)
@@ -639,15 +649,22 @@ def _frame_of_pairs(completions: _Completions, pairs: Pairs, clusters: Clusters)
     columns = {
         "measure": completions.label,
         **pairs.columns,
-        "difference": remove_rounding_errors(raw_difference, largest),
+        "difference": difference,
         "low": low,
         "high": high,
         "exact": interval["exact"],
         "certain": has_certain_sign | is_always_equal,
-        "expected": remove_rounding_errors(raw_expected, largest),
+        "expected": expected,
         "p": p[:, 0],
     }
     return pd.DataFrame(columns)
+
+
+def _largest_possible(completions: _Completions, pairs: Pairs) -> Floats:
+    """Return the largest absolute value that either run of each pair may have on a topic."""
+    low, high = completions.of_runs.ends  # runs × topics; NaN if not known
+    possible_values = np.concatenate([completions.values, low, high], axis=1)
+    return largest_of_pairs(np.nan_to_num(possible_values), pairs.first, pairs.second)
 
 
 def _notes_on_clusters(completions: _Completions, pairs: Pairs, clusters: Clusters) -> list[str]:

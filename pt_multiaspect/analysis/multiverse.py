@@ -322,30 +322,18 @@ def compare_variants(
     # Variants with equal values would weight a fraction: the first of them counts.
     same_as = _equal_variants(values, labels)
     is_distinct = np.array([label not in same_as for label in labels])
-
     statistics = _statistics_of_variants(values, pairs, clusters, ci, corrector("t", correction))
     fractions = _fractions(statistics, is_distinct, reference_column, alpha)
+    ranks = _ranks(values, is_distinct, reference_column)
+    options = _options({label: variants.known[label] for label in labels})
     variant_columns: dict[str, Sequence[Any]] = {
         "measure": labels,
         "same_as": list(map(same_as.get, labels)),
     }
-
-    rows_of_runs = [variants.names.index(run) for run in runs]
-    runs_table = pd.DataFrame({"name": runs})
-    for name, ranks_of_rows in _ranks(values, is_distinct, reference_column).items():
-        runs_table[name] = ranks_of_rows[rows_of_runs]
-
-    # What each choice, such as a parameter, explains of the differences between variants.
-    options = _options({label: variants.known[label] for label in labels})
-    effects = _main_effects(statistics["difference"], options)
-    choice_columns: dict[str, Sequence[Any]] = {
-        "choice": list(options),
-        "n_options": options.nunique().to_list(),
-    }
     return Multiverse(
         pairs=pd.DataFrame(pairs.columns | fractions),
-        runs=runs_table,
-        choices=rows_per_pair(pairs.columns, choice_columns, {"effect": effects}),
+        runs=_frame_of_runs(variants.names, runs, ranks),
+        choices=_frame_of_choices(options, pairs, statistics["difference"]),
         variants=rows_per_pair(pairs.columns, variant_columns, statistics),
         options=options,
         reference=reference,
@@ -356,11 +344,35 @@ def compare_variants(
     )
 
 
+def _frame_of_runs(names: list[Any], runs: list[Any], ranks: Mapping[str, Ints]) -> pd.DataFrame:
+    """Return one row per run with its ranks, which are given in the order of `names`."""
+    rows = [names.index(run) for run in runs]
+    table = pd.DataFrame({"name": runs})
+    for column, rank_of_row in ranks.items():
+        table[column] = rank_of_row[rows]
+    return table
+
+
+def _frame_of_choices(options: pd.DataFrame, pairs: Pairs, differences: Floats) -> pd.DataFrame:
+    """Return what each choice explains of the differences between variants, by pair.
+
+    Choices, such as a parameter, are the columns of `options`. The differences are pairs ×
+    variants.
+    """
+    columns: dict[str, Sequence[Any]] = {
+        "choice": list(options),
+        "n_options": options.nunique().to_list(),
+    }
+    effects = _main_effects(differences, options)
+    return rows_per_pair(pairs.columns, columns, {"effect": effects})
+
+
 def _options(measures: Mapping[str, Any]) -> pd.DataFrame:
     """Return the options of the choices, with one row per label and one column per choice.
 
-    Choices are parameters with several options that all classes of measures have, or that differ
-    within a class; and the class itself.
+    A choice is the class of the measure, or a parameter; only those with several options remain. Of
+    parameters that some classes do not have, only those remain that differ within a class: others
+    say no more than the class.
     """
     rows = {}
     for label, measure in measures.items():
@@ -374,22 +386,25 @@ def _options(measures: Mapping[str, Any]) -> pd.DataFrame:
     # One column per parameter of any class, and the column `measure` for the class. Parameters that
     # a class does not have are NaN.
     table = pd.DataFrame.from_dict(rows, orient="index")
-    options_of_choices = table.loc[:, _are_choices(table)].fillna("none")
+    is_choice = _is_in_all_classes(table) | _differs_within_class(table)
+    options_of_choices = table.loc[:, is_choice].fillna("none")
     has_several_options = options_of_choices.nunique() > 1
     return options_of_choices.loc[:, has_several_options]
 
 
-def _are_choices(table: pd.DataFrame) -> pd.Series[bool]:
-    """Return which columns all classes have, or have several options within a class.
+def _is_in_all_classes(table: pd.DataFrame) -> pd.Series[bool]:
+    """Return which columns have an option for every measure; NaN is none."""
+    return table.notna().all()
 
-    `table` has one row per measure: its class in the column ``measure``, and its parameters.
+
+def _differs_within_class(table: pd.DataFrame) -> pd.Series[bool]:
+    """Return which columns have several options for measures of the same class.
+
+    The class is in the column ``measure``, for which the result is False.
     """
-    has_all_classes = table.notna().all()
-    n_options_within_class = table.groupby("measure").nunique()
-    differs_within_class = (n_options_within_class > 1).any()
-    # Grouping has removed the column of the class, which all have.
-    differs_within_class = differs_within_class.reindex(table.columns, fill_value=False)
-    return has_all_classes | differs_within_class
+    n_options_within_class = table.groupby("measure").nunique()  # classes × other columns
+    differs = (n_options_within_class > 1).any()
+    return differs.reindex(table.columns, fill_value=False)
 
 
 def _equal_variants(values: Floats, labels: list[str]) -> dict[str, str]:

@@ -289,11 +289,10 @@ def detectable_difference(
 
     names_in_order = frame["name"].unique().tolist()
     pairs = pairs_of_runs(names, names_in_order, baseline)
-    # Two baselines are compared in both orders, by one test: `rows_of_tests` has one of the pairs.
-    rows_of_tests, _ = unordered_pairs(pairs)
-    level = planned_level(alpha, correction, len(rows_of_tests))
-
-    # As many topics as were observed are planned, unless a number is given.
+    # Two baselines are compared in both orders, by one test: the row of one of its pairs stands for
+    # it.
+    row_of_test, _ = unordered_pairs(pairs)
+    level = planned_level(alpha, correction, len(row_of_test))
     observed_sizes = _sizes(clusters, clusters.n_topics)
     planned_sizes = observed_sizes
     if n_topics is not None:
@@ -305,9 +304,9 @@ def detectable_difference(
     tables_of_pairs = []
     for column, label in enumerate(labels):
         deviation_of_pairs = deviations[:, column]
-        statistics_of_measure = plan.statistics(deviation_of_pairs[rows_of_tests])
-        rows_of_measures.append({"measure": label, **statistics_of_measure})
-        # The pairs have the observed number of topics, on which the deviations are.
+        deviation_of_tests = deviation_of_pairs[row_of_test]
+        rows_of_measures.append({"measure": label, **plan.statistics(deviation_of_tests)})
+        # The deviations of the pairs are those on the observed topics.
         keys = {"measure": label, **pairs.columns, **observed_sizes}
         statistics_of_pairs = plan.statistics_of_pairs(deviation_of_pairs)
         if difference_by_label is not None:
@@ -343,6 +342,8 @@ class _Plan:
         self._power = power
         self._level = level
         self._n_observed = len(clusters)
+        #: The degrees of freedom plus 1, per cluster or topic: less than 1 if clusters have unequal
+        #: sizes. It is assumed to remain the same for other numbers.
         self._freedom_ratio = clusters.freedom_ratio
         # Clusters are planned if there are any, else topics.
         n_units = sizes.get("n_clusters", sizes["n_topics"])

@@ -329,9 +329,11 @@ def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
     that this is an upper bound of the measure.
     """
     terms = measure.terms(judgments)
-    # It is none if the measure may fall where a term rises: only the best ranking will do. That of a
-    # single term is the best ranking, too.
-    if len(terms) <= 1 or not measure.stated.never_falls_with_terms:
+    if len(terms) <= 1:
+        # The best ranking for a single term is that for the measure.
+        return _exact(measure, judgments)
+    if not measure.stated.never_falls_with_terms:
+        # With lower values of the terms, the measure might be higher: they imply no bound.
         return _exact(measure, judgments)
     best_values = []
     for term in terms:
@@ -358,31 +360,35 @@ def _search(
     _check_searchable(measure, terms)
     # Evaluate rankings that are known beforehand, and remember the best value of each query.
     candidates = _Candidates(measure, judgments, width)
-    values = _add_best_alone(candidates, terms, judgments)
+    values_by_ranking = _add_best_alone(candidates, terms, judgments)
     # The orders of preference of more aspects are too many.
     if len(measure.views(judgments)) < MOST_ASPECTS:
         for _, rank in ideal_rankings(measure, judgments):
             candidates.add(rank)
 
-    # No ranking is better than if each term had the value of its own best ranking: that of term i
-    # by ranking i.
-    own_ranking = np.arange(len(terms))
-    best_values = values[own_ranking, own_ranking]  # (n_terms, n_queries)
-    separate_bound = measure.combine(best_values, candidates.weights)
+    # No ranking is better than if each term had the value of its own best ranking.
+    best_values = []  # (n_terms, n_queries)
+    for term, values_of_best_ranking in enumerate(values_by_ranking):
+        best_values.append(values_of_best_ranking[term])
+    separate_bound = measure.combine(np.stack(best_values), candidates.weights)
+
     if measure.stated.is_weighted_sum:
-        # A beam search maximises the sum itself, and its bound may be the lower one.
+        # A beam search maximises the sum itself, and has another bound.
         bound_of_search = candidates.search(terms, candidates.value)
         return candidates.value, np.minimum(separate_bound, bound_of_search)
-
-    # Other means are maximised by their tangents, if the measure defines slopes: ask at any point.
-    any_point = np.ones_like(best_values)
-    has_slope = measure.slope(any_point, candidates.weights) is not None
     bound = separate_bound
-    if has_slope:
-        start = values.mean(axis=0)  # between the best rankings of the terms
+    if _has_slopes(measure, candidates.weights):
+        # Other means are maximised by their tangents, from between the best rankings of the terms.
+        start = values_by_ranking.mean(axis=0)
         bound = candidates.improve(separate_bound, start, rounds)
     # Rounding errors must not put the bound below an attained value.
     return candidates.value, np.maximum(bound, candidates.value)
+
+
+def _has_slopes(measure: Measure, weights: Floats) -> bool:
+    """Return whether a measure defines its slopes in the terms: if so, it does at any point."""
+    any_point = np.ones_like(weights)
+    return measure.slope(any_point, weights) is not None
 
 
 def _add_best_alone(candidates: _Candidates, terms: list[Term], judgments: Judgments) -> Floats:
@@ -473,7 +479,7 @@ class _Candidates:
             slope = self._slope(point, bound)
             best_values, tangent_bound = self._maximise(slope)
             lower_bound = np.minimum(bound, tangent_bound)
-            # Where the bound is 0, it is exact, and the slope is a dummy without a tangent.
+            # A bound of 0 cannot be lowered, and there is no tangent.
             bound = np.where(bound > 0, lower_bound, bound)
             if self._is_solved(bound):
                 return bound
@@ -481,8 +487,14 @@ class _Candidates:
         # Also without any round, the bound may be attained already.
         if self._is_solved(bound):
             return bound
-        # Tangents leave a gap where no single ranking has the best point: search for the mean
-        # itself, with the last tangent as its bound.
+        return self._search_mean(bound, point)
+
+    def _search_mean(self, bound: Floats, point: Floats) -> Floats:
+        """Search for the best ranking by the mean itself, and return the lower upper bound.
+
+        Tangents leave a gap where no single ranking has the best point. The search drops partial
+        rankings by the tangent at the given point. Parameters are those of `improve`.
+        """
         slope = self._slope(point, bound)
         mean = Mean(self._measure.combine, slope, bound)
         bound_of_search = self.search(self._terms, self.value, mean)
@@ -514,36 +526,35 @@ class _Candidates:
 
         They are 0 for queries whose upper bound is 0, which need no search.
         """
-        # Means such as the harmonic one have no finite slope where a value is 0.
+        # A mean such as the harmonic one has an infinite slope where a value is 0. Take 1 instead:
+        # the tangent at any point is an upper bound.
         positive_point = np.where(point > 0, point, 1.0)
         slope = self._measure.slope(positive_point, self.weights)
         finite_slope = np.asarray(slope, dtype=np.float64)
         return np.where(bound > 0, finite_slope, 0.0)
 
     def _maximise(self, slope: Floats) -> tuple[Floats, Floats]:
-        """Maximise Σ slope · term, by query, which is a tangent of the mean.
-
-        The ranking that is found is added to the candidates.
+        """Find a ranking with a high Σ slope · term, by query, and add it to the candidates.
 
         Parameters
         ----------
         slope : ndarray of float, shape (n_terms, n_queries)
-            The slopes of the mean.
+            The slopes of the mean, which are the weights of its tangent.
 
         Returns
         -------
         values : ndarray of float, shape (n_terms, n_queries)
-            The values of the terms by the best candidate.
+            The values of the terms by the candidate with the highest sum: the ranking found, or an
+            earlier one.
         bound : ndarray of float, shape (n_queries,)
-            An upper bound of the maximum.
+            An upper bound of the sum for all rankings.
         """
-        forms = forms_of(self._terms)  # None unless all terms are sums over ranks
+        forms = forms_of(self._terms)
         if forms is None:
             bound = self._search_weighted_sum(slope)
         else:
-            # The best ranking for a weighted sum of these is known: no search is needed.
+            # All terms are sums over ranks. The best ranking for their weighted sum is known.
             bound = self._add_best_of_sum(forms, slope)
-        # An earlier candidate may be better than what a search has found.
         best_values, _ = self._best_for_weights(slope)
         return best_values, bound
 
@@ -569,10 +580,11 @@ class _Candidates:
     def _search_weighted_sum(self, slope: Floats) -> Floats:
         """Add the ranking that a beam search finds, and return a bound of Σ slope · term."""
         weighted_terms = []
-        for term, weight in zip(self._terms, slope, strict=True):
-            weighted_terms.append(replace(term, weight=weight))
-        _, largest_sum = self._best_for_weights(slope)
-        return self.search(weighted_terms, largest_sum)
+        for term, slope_of_term in zip(self._terms, slope, strict=True):
+            weighted_terms.append(replace(term, weight=slope_of_term))
+        # Only higher sums than those of the candidates so far are searched for.
+        _, highest_sum = self._best_for_weights(slope)
+        return self.search(weighted_terms, highest_sum)
 
     def _best_for_weights(self, weights: Floats) -> tuple[Floats, Floats]:
         """Choose the candidate with the maximum weighted sum of the terms for each query.
@@ -585,22 +597,18 @@ class _Candidates:
         -------
         best_values : ndarray of float, shape (n_terms, n_queries)
             The values of the terms by the chosen candidates.
-        largest_sums : ndarray of float, shape (n_queries,)
+        highest_sums : ndarray of float, shape (n_queries,)
             Their weighted sums.
         """
-        sums_of_rankings = []
+        best_values = np.zeros_like(weights)
+        highest_sums = np.full(weights.shape[1], -np.inf)
         for values in self._values:
             weighted_values = weights * values
-            sums_of_rankings.append(weighted_values.sum(axis=0))
-        sums = np.stack(sums_of_rankings)  # (n_rankings, n_queries)
-        best_ranking = sums.argmax(axis=0)  # one per query
-        largest_sums = sums.max(axis=0)
-
-        values_by_ranking = np.stack(self._values)  # (n_rankings, n_terms, n_queries)
-        # Take one ranking per query, with all terms.
-        index = best_ranking[None, None, :]
-        best_values = np.take_along_axis(values_by_ranking, index, axis=0)[0]
-        return best_values, largest_sums
+            sums = weighted_values.sum(axis=0)
+            is_higher = sums > highest_sums  # by query
+            best_values = np.where(is_higher, values, best_values)
+            highest_sums = np.where(is_higher, sums, highest_sums)
+        return best_values, highest_sums
 
 
 def attainable(
