@@ -287,7 +287,7 @@ class LabelIntervals:
         return self._interval_of_complete_topics(lowest_of_first - lowest_of_second)
 
     def _interval_of_complete_topics(self, numbers: Floats) -> Interval:
-        """Return an interval of single numbers, rows × topics; NaN if a topic's labels are missing."""
+        """Return an interval of single numbers, rows × topics; NaN where labels are missing."""
         ends = np.stack([numbers, numbers])
         ends[:, :, self.is_open] = np.nan
         return Interval(ends, ~self.is_open)

@@ -440,7 +440,7 @@ def _check_order(label: str, search: LabelIntervals) -> None:
 
 
 def _no_weight(label: str, order: Any, tuples: Ints) -> MultiAspectError:
-    """Return the error for label tuples without a weight in an order, given as indices of grades."""
+    """Return the error for label tuples without a weight in an order, as indices of grades."""
     example = []
     for scale, index in zip(order.scales, tuples[0], strict=True):
         example.append(float(scale.grades[index]))

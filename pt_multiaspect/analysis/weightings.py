@@ -482,7 +482,7 @@ def _fraction_columns(
 
 
 def _reversal_columns(weighted: WeightedValues, nearest: Floats) -> dict[str, Any]:
-    """Return the columns ``distance reversal``, given the nearest weighting that reverses the order.
+    """Return the columns ``distance reversal``, given the nearest weightings that reverse orders.
 
     The weightings are pairs × aspects, NaN where there is none.
     """
