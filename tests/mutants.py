@@ -155,8 +155,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "signs are 1 or -1",
     (
         "analysis/_robustness_study.py",
-        "read.values * read.signs",
-        "read.values / read.signs",
+        "oriented.values * oriented.signs",
+        "oriented.values / oriented.signs",
     ): "signs are 1 or -1",
     (
         "measures/intents.py",
