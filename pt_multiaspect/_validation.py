@@ -198,6 +198,7 @@ def boolean(name: str) -> Callable[[Any], bool]:
             return bool(value)
         raise MultiAspectError(f"{name}: expected True or False, got {shown(value)}")
 
+    # Descriptions of a parameter list its options, which they read here.
     parse.options = (False, True)  # type: ignore[attr-defined]
     return parse
 

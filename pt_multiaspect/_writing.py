@@ -6,14 +6,12 @@ import errno
 import os
 import stat
 import uuid
+from collections.abc import Iterator
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
 from .errors import warn
-
-#: The maximum number of links to follow, as in Linux.
-_MOST_LINKS = 40
 
 #: Error numbers of directories in which files cannot be created or renamed.
 _FIXED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
@@ -73,19 +71,24 @@ def is_special(path: str | PathLike[str]) -> bool:
     is_regular = stat.S_ISREG(file.stat().st_mode)
     if not is_regular:
         return True
-    # If the output is redirected to a file, /dev/stdout is a link to a link in /proc, and that one
-    # to the file. So each link on the way is examined, not the last file only.
-    for _ in range(_MOST_LINKS):
-        folder = Path(os.path.realpath(file.parent))
-        is_open_file = folder.is_relative_to("/proc") or folder == Path("/dev/fd")
-        if is_open_file:
-            return True
-        if not file.is_symlink():
-            return False
-        target = os.readlink(file)
-        file = folder / target  # targets of links may be relative to their folder
-    # More links than the system follows: nothing is known about the file.
-    return True
+    # A regular file is open if its path leads through a folder of open files. So does /dev/stdout
+    # if the output is redirected to a file: /dev/stdout -> /proc/self/fd/1 -> the file.
+    return any(map(_is_among_open_files, _follow_links(file)))
+
+
+def _follow_links(path: Path) -> Iterator[Path]:
+    """Yield a path, the path that it links to, and so on, up to the file itself."""
+    while path.is_symlink():
+        yield path
+        target = os.readlink(path)
+        path = path.parent / target  # a target may be relative to the folder of its link
+    yield path
+
+
+def _is_among_open_files(path: Path) -> bool:
+    """Return whether a path is in one of the system's folders of open files."""
+    folder = Path(os.path.realpath(path.parent))
+    return folder.is_relative_to("/proc") or folder == Path("/dev/fd")
 
 
 def _replace(file: Path, data: bytes, earlier: os.stat_result | None) -> None:

@@ -138,29 +138,25 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
     reported dozens of times. If batches produce many keys for one cause, `group` limits them:
     three are reported, and a fourth warning says that further ones are not.
     """
-    cause = key or message
+    key = key or message
     collected = _collected.get()
     if collected is not None:
         # Whoever collects warnings issues them later.
-        collected_cause = Cause(message, cause, group)
-        if collected_cause not in collected:
-            collected.append(collected_cause)
+        cause = Cause(message, key, group)
+        if cause not in collected:
+            collected.append(cause)
         return
 
-    entry = (group, cause)
     # Objects that keep data for many calls remember of what earlier calls have warned.
+    group_and_key = (group, key)
     earlier = _earlier.get()
-    if earlier is not None and entry in earlier:
+    if earlier is not None and group_and_key in earlier:
         return
     reported = _causes_of_call()
-    with _lock:  # of several threads, one warns
-        if entry in reported:
-            return
-        n_of_group = _count_group(reported, group)
-        if n_of_group > _PER_GROUP:
-            return
-        reported.add(entry)
-    if n_of_group == _PER_GROUP:
+    number_in_group = _add_cause(reported, group_and_key)
+    if number_in_group is None:
+        return
+    if number_in_group > _PER_GROUP:
         message += (
             ". Runs or parts of the qrels (batches, folds) differ; further cases are not reported"
         )
@@ -168,18 +164,32 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
         warn(message)
     except MultiAspectWarning:
         # A filter raises it as an error, which the next call raises again.
-        reported.discard(entry)
+        reported.discard(group_and_key)
         raise
     if earlier is not None:
-        earlier.add(entry)
+        earlier.add(group_and_key)
 
 
-def _count_group(causes: _Causes, group: str | None) -> int:
-    """Return how many causes belong to a group; 0 for None, which is no group."""
-    if group is None:
-        return 0
-    groups = [group_of_cause for group_of_cause, _ in causes]
-    return groups.count(group)
+def _add_cause(reported: _Causes, group_and_key: tuple[str | None, str]) -> int | None:
+    """Add the cause of a warning to those that are reported, and return its number in its group.
+
+    The numbers are 1, 2, … and always 1 without a group. Return None for a cause that is not to be
+    reported: it was before, or the last warning of its group was.
+    """
+    group, _ = group_and_key
+    with _lock:  # of several threads, one warns
+        if group_and_key in reported:
+            return None
+        if group is None:
+            number_in_group = 1
+        else:
+            groups = [group_of_cause for group_of_cause, _ in reported]
+            number_in_group = groups.count(group) + 1
+        has_last_warning = number_in_group > _PER_GROUP + 1
+        if has_last_warning:
+            return None
+        reported.add(group_and_key)
+    return number_in_group
 
 
 #: The name under which the local variables of a call of a tool have the causes of which it has
@@ -195,9 +205,9 @@ def _causes_of_call() -> _Causes:
     call = _outermost_call_of_tool()
     if call is None:
         return _given
-    # The set has to end with the call, but Python has no weak references to calls. So it is stored
-    # as one of the local variables of the call.
-    causes: _Causes = call.f_locals.setdefault(_CAUSES, set())
+    # The set is stored among the local variables of the call, so that it ends with the call.
+    local_variables = call.f_locals
+    causes: _Causes = local_variables.setdefault(_CAUSES, set())
     return causes
 
 

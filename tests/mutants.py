@@ -105,19 +105,14 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "the version has further numbers",
     (
         "description/between.py",
-        "block * 2 + bit_value",
-        "block * 2 - bit_value",
+        "2 * block + bit_value",
+        "2 * block - bit_value",
     ): "blocks are as distinct, in another order",
     (
         "answers/combining.py",
         "frame.groupby(keys, sort=False, dropna=False, observed=True)",
         "frame.groupby(keys, sort=False, dropna=False, observed=False)",
     ): "numbers of groups are those of observed ones",
-    (
-        "description/between.py",
-        "code.max(initial=0)",
-        "code.max(initial=1)",
-    ): "a larger factor keeps groups and codes apart, too",
     (
         "description/statistics.py",
         "gains[-1] - gains[0]",

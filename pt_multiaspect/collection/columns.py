@@ -166,19 +166,21 @@ def _remedy_for_other_kind(frame: pd.DataFrame, candidates: Sequence[str], what:
     `candidates` are the names of a column of ids that the frame does not have, and `what` is the
     kind of frame that was expected, such as 'qrels', 'a run' or 'docs'.
     """
-    expects_run = what == "a run"
-    is_beir_qrels = beir_columns(frame.columns) is not None
-    if expects_run and is_beir_qrels:
-        return f". {SWAPPED}"
+    if what == "a run":
+        has_columns_of_qrels = beir_columns(frame.columns) is not None
+        if has_columns_of_qrels:
+            return f". {SWAPPED}"
     remedy = answers_remedy(frame.columns)
     if remedy:
         return remedy
-    # Documents or topics are pointed out in place of qrels. Runs may have their columns, too.
-    expects_documents = what == "docs"
-    are_columns_of_qrels = candidates in (QUERY_COLUMNS, DOCUMENT_COLUMNS)
-    if expects_run or expects_documents or not are_columns_of_qrels:
+    if what in ("a run", "docs"):
+        # These may have the columns of documents or topics themselves.
         return ""
-    return documents_remedy(frame.columns)
+    lacks_query_or_document = candidates in (QUERY_COLUMNS, DOCUMENT_COLUMNS)
+    if lacks_query_or_document:
+        # Qrels were expected: documents or topics may have been given in their place.
+        return documents_remedy(frame.columns)
+    return ""
 
 
 def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.Series[Any]:
@@ -362,10 +364,10 @@ def is_numeric(column: pd.Series[Any]) -> bool:
     dtype = column.dtype
     if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
         return True
-    # Labels may also be stored as objects or texts. Columns of other kinds contain times.
-    kind = getattr(dtype, "kind", "O")
-    if kind not in ("O", "U"):
-        return False
+    # Objects and texts may be labels, too. In NumPy, 'O' stands for objects, 'U' for texts.
+    may_be_labels = dtype.kind in ("O", "U")
+    if not may_be_labels:
+        return False  # times
     present = column[column.notna()]
     values = pd.Series(present, dtype=object)
     return _are_labels(values, str(column.name))
@@ -416,10 +418,12 @@ def _stand_for_missing_labels(texts: Iterable[object], n_numbers: int) -> bool:
     than the column has distinct numbers.
     """
     other_words = [str(text) for text in texts if not _is_failure(text)]
-    are_words = all(map(_is_word, other_words))
-    most_words = min(n_numbers, _MOST_TEXTS)
-    are_few = len(other_words) <= 1 or len(other_words) < most_words
-    return are_words and are_few
+    if not all(map(_is_word, other_words)):
+        return False
+    if len(other_words) <= 1:
+        return True
+    limit = min(n_numbers, _MOST_TEXTS)
+    return len(other_words) < limit
 
 
 def _is_failure(text: object) -> bool:
@@ -477,9 +481,6 @@ def is_boolean(column: pd.Series[Any]) -> Bools:
 def grade_booleans(labels: Floats, booleans: Bools, grades: Floats | None) -> tuple[Floats, Bools]:
     """Return labels with truth values as grades, and a mask of those that cannot be grades.
 
-    Truth values are the lower and the higher number of a scale of two grades. On a longer scale, or
-    without a scale beside other labels than 0 and 1, they have no meaning.
-
     Parameters
     ----------
     labels : ndarray of float
@@ -492,18 +493,33 @@ def grade_booleans(labels: Floats, booleans: Bools, grades: Floats | None) -> tu
     none_invalid = np.zeros(len(labels), dtype=np.bool_)
     if not booleans.any():
         return labels, none_invalid
-    if grades is None:
-        is_other_label = ~booleans & ~np.isnan(labels)
-        other_labels = labels[is_other_label]
-        are_binary = np.isin(other_labels, (0, 1)).all()
-        if are_binary:
-            return labels, none_invalid
-        return labels, booleans
-    if len(grades) != 2:
-        return labels, booleans
-    grade_of_truth_value = np.where(labels == 1, grades.max(), grades.min())
-    graded = np.where(booleans, grade_of_truth_value, labels)
+    two_grades = _grades_of_truth_values(labels[~booleans], grades)
+    if two_grades is None:
+        all_booleans = booleans
+        return labels, all_booleans
+    grade_of_false, grade_of_true = two_grades
+    grade_of_boolean = np.where(labels == 1, grade_of_true, grade_of_false)
+    graded = np.where(booleans, grade_of_boolean, labels)
     return graded, none_invalid
+
+
+def _grades_of_truth_values(
+    other_labels: Floats, grades: Floats | None
+) -> tuple[float, float] | None:
+    """Return the grades that False and True stand for, None if they have no meaning.
+
+    They are the lower and the higher number of a declared scale of two grades. Without a scale,
+    they are 0 and 1 if the other labels of the column are 0, 1 or missing, too.
+    """
+    if grades is not None:
+        if len(grades) == 2:
+            return grades.min(), grades.max()
+        return None
+    present = other_labels[~np.isnan(other_labels)]
+    are_binary = np.isin(present, (0, 1)).all()
+    if are_binary:
+        return 0.0, 1.0
+    return None
 
 
 def as_floats(column: pd.Series[Any]) -> Floats:
@@ -562,13 +578,14 @@ def read_labels(column: pd.Series[Any]) -> Floats:
     16- and 32-bit floats are read as the decimal numbers they are printed as: 0.1 differs between
     32 and 64 bits.
     """
-    # Types of pandas, such as Float32, have a type of NumPy.
-    numpy_type: Any = getattr(column.dtype, "numpy_dtype", column.dtype)
-    is_float = getattr(numpy_type, "kind", "O") == "f"
-    if is_float and numpy_type.itemsize < 8:
-        short_floats: Any = column.to_numpy(dtype=numpy_type, na_value=np.nan)
+    dtype: Any = column.dtype
+    is_short_float = pd.api.types.is_float_dtype(dtype) and dtype.itemsize < 8  # bytes
+    if is_short_float:
+        type_in_numpy = f"float{8 * dtype.itemsize}"
+        short_floats: Any = column.to_numpy(dtype=type_in_numpy, na_value=np.nan)
         return _printed_numbers(short_floats)
     if column.dtype == object:
+        # Objects may be short floats, too.
         values = [_as_printed(value) for value in column]
         column = pd.Series(values, index=column.index, name=column.name, dtype=object)
     return as_floats(column)
@@ -777,9 +794,8 @@ def texts_like_labels(column: pd.Series[Any], query: Ints) -> list[str]:
     are_as_many_as_grades = 2 <= len(distinct_texts) <= _MOST_TEXTS
     if not are_as_many_as_grades:
         return []
-    query_and_text = np.stack([query[is_present], text_code])  # 2 × rows
-    distinct_pairs = np.unique(query_and_text, axis=1)  # 2 × pairs of query and text
-    texts_per_query = np.bincount(distinct_pairs[0])
+    codes_by_query = pd.Series(text_code).groupby(query[is_present])
+    texts_per_query = codes_by_query.nunique()
     differ_within_query = texts_per_query.max() > 1
     if differ_within_query:
         return sorted(map(str, distinct_texts))
@@ -787,9 +803,10 @@ def texts_like_labels(column: pd.Series[Any], query: Ints) -> list[str]:
 
 
 def texts_among_numbers(column: pd.Series[Any]) -> list[str]:
-    """Return the distinct texts of a column of texts that are not numbers, if others are.
+    """Return the distinct texts between numbers, such as 'n/a' in a column of '1', '2' and 'n/a'.
 
-    The list is empty if none is a number, or if the column contains text by its name.
+    All values are texts. The list is empty if none is a number, or if the column contains text by
+    its name.
     """
     if not _may_name_labels(str(column.name)):
         return []

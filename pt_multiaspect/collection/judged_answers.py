@@ -100,28 +100,18 @@ class CriterionLabels:
 
 
 def with_usual_names(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return answers whose columns of runs, topics, judges and criteria are in lower case."""
+    """Return answers whose columns of runs, topics, judges and criteria are in lower case.
+
+    A column Name becomes name, unless there is another column with a usual name of runs.
+    """
+    columns = list(map(str, frame.columns))
     lower_case_of_column = {}
-    for column in map(str, frame.columns):
+    for column in columns:
         lower_case_of_column[column] = column.strip().lower()
-    # The usual names of each kind of column.
-    kinds = [
-        (*RUN_COLUMNS, *_OTHER_RUNS),
-        (*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION),
-        _JUDGES,
-        _REPETITIONS,
-        CRITERION_COLUMNS,
-    ]
-    # Beside a column of criteria, one such as Value contains their labels. Otherwise, Value is
-    # itself a criterion, whose name is kept as it is.
-    has_criterion_column = bool({*lower_case_of_column.values()} & {*CRITERION_COLUMNS})
-    if has_criterion_column:
-        kinds.append(SCORE_COLUMNS)
 
     new_names: dict[str, str] = {}
-    for usual_names in kinds:
-        # Beside a column with a usual name, such as name, a column Name is another one.
-        has_usual_name = bool({*lower_case_of_column} & {*usual_names})
+    for usual_names in _usual_names(lower_case_of_column.values()):
+        has_usual_name = not usual_names.isdisjoint(columns)
         if has_usual_name:
             continue
         for column, lower_case in lower_case_of_column.items():
@@ -130,6 +120,26 @@ def with_usual_names(frame: pd.DataFrame) -> pd.DataFrame:
     if not new_names:
         return frame
     return frame.rename(columns=new_names)
+
+
+def _usual_names(columns: Iterable[str]) -> list[set[str]]:
+    """Return the usual names of each kind of column: of runs, topics, judges and so on.
+
+    `columns` are the columns of a frame, in lower case.
+    """
+    kinds = [
+        {*RUN_COLUMNS, *_OTHER_RUNS},
+        {*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION},
+        {*_JUDGES},
+        {*_REPETITIONS},
+        {*CRITERION_COLUMNS},
+    ]
+    # Beside a column of criteria, one such as value contains their labels. Without it, value is
+    # itself a criterion, whose name is kept as it is spelled.
+    has_criterion_column = not {*CRITERION_COLUMNS}.isdisjoint(columns)
+    if has_criterion_column:
+        kinds.append({*SCORE_COLUMNS})
+    return kinds
 
 
 def is_judged_answers(columns: Iterable[Any]) -> bool:
@@ -158,7 +168,8 @@ def answer_keys(
     queries : tuple of str
         Possible names of the column of topics.
     others : tuple of tuple of str
-        Further ones, each of which counts if the frame has none of those before.
+        Further names, in groups: ``(("topic", "topic_id"), ("question_id",))`` are for frames
+        without a column among `queries`, and ``question_id`` for those without the others, too.
     """
     check_distinct_columns(frame, what)
     refuse_none(frame, "row", what)
@@ -174,15 +185,15 @@ def _key_column(frame: pd.DataFrame, what: str, *groups: tuple[str, ...]) -> pd.
 
     Names of a group count only if the frame has no column of the groups before.
     """
-    present = {*frame.columns}
-    names: tuple[str, ...] = ()
+    expected: list[str] = []  # all names up to those of the group, for errors
     for group in groups:
-        names += group  # all names so far, for the error of `id_column`
-        if present & {*names}:
-            return id_column(frame, names, what)
-    expected = " or ".join(names)
+        expected += group
+        has_column = not set(frame.columns).isdisjoint(expected)
+        if has_column:
+            return id_column(frame, expected, what)
+    names = " or ".join(expected)
     raise MultiAspectError(
-        f"{what}: expected one column {expected}, got the columns {choices(frame.columns)}; "
+        f"{what}: expected one column {names}, got the columns {choices(frame.columns)}; "
         f"rename one. {IF_EVALUATED}"
     )
 

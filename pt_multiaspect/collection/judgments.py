@@ -111,12 +111,9 @@ class Judgments(Memo):
         document_column = id_column(frame, DOCUMENT_COLUMNS, "qrels")
         query, qids = _sorted_queries(query_column)
 
-        # Rows that repeat a (query, document) pair are merged: pairs have one number each.
+        # Several rows may judge the same pair of a query and a document.
         docnos = identifiers(document_column, "qrels")
-        document, _ = Texts.from_strings(docnos).codes()
-        n_documents = document.max(initial=0) + 1
-        pair_code = query * n_documents + document
-        _, first_row, pair_of_row = np.unique(pair_code, return_index=True, return_inverse=True)
+        first_row, pair_of_row = _number_pairs(query, docnos)
         self._set_arrays(frame, qids, query, first_row, pair_of_row, docnos, positional=positional)
         self._refuse_runs(frame)
 
@@ -240,9 +237,17 @@ class Judgments(Memo):
         Judgments
             New judgments.
         """
-        result = Judgments(self._frame.iloc[rows])
-        result._positional = self._positional
+        return self._with_rows(self._frame.iloc[rows])
+
+    def _with_rows(self, frame: pd.DataFrame) -> Judgments:
+        """Return the judgments of a frame with the columns and aspects of these.
+
+        A column of labels remains an aspect if all labels in the frame are missing, and columns
+        that have no names here have none in the result.
+        """
+        result = Judgments(frame)
         result.label_names = self.label_names
+        result._positional = self._positional
         return result
 
     def repeat_query(self, query: int, times: int) -> Judgments:
@@ -265,13 +270,12 @@ class Judgments(Memo):
         # All rows of the first copy, then all rows of the second one.
         repeated_rows = np.tile(np.arange(n_rows), times)
         repeated = frame.iloc[repeated_rows].reset_index(drop=True)
+        # The rows of each copy have a query of their own, in the column of queries.
         qids = np.array(numbered_names(times), dtype=object)
-        query_column = id_column(repeated, QUERY_COLUMNS, "qrels").name
-        repeated[query_column] = np.repeat(qids, n_rows)
-        result = Judgments(repeated)
+        old_queries = id_column(repeated, QUERY_COLUMNS, "qrels")
+        repeated[old_queries.name] = np.repeat(qids, n_rows)
+        result = self._with_rows(repeated)
         result.infer_scales_from(self)
-        result._positional = self._positional
-        result.label_names = self.label_names
         return result
 
     def _rows_by_docno(self, query: int) -> pd.DataFrame:
@@ -304,16 +308,16 @@ class Judgments(Memo):
         Judgments
             The judgments, whose undeclared scales are inferred from the labels of these.
         """
-        first_rows = self._first_row[pairs]
-        # Each copy is one row and one judged pair: row i is the only row of pair i.
-        copy_numbers = np.arange(len(pairs))
+        # A pair may have several rows, but its copy has one: that of the first row.
+        copied_rows = self._first_row[pairs]
+        number = np.arange(len(pairs))
         result = copy(self)
         result._set_arrays(
-            frame=self._frame.iloc[first_rows],
+            frame=self._frame.iloc[copied_rows],
             qids=qids,
             query=query,
-            first_row=copy_numbers,
-            pair_of_row=copy_numbers,
+            first_row=number,  # the first row of the copied pair i is row i,
+            pair_of_row=number,  # and row i belongs to pair i
             docnos=self.docnos[pairs],
             positional=self._positional,
         )
@@ -336,12 +340,12 @@ class Judgments(Memo):
         Returns
         -------
         Judgments
-            The judgments, with the same queries, and without columns of ids.
+            The judgments, with the same queries, and the ids in the columns query_id and doc_id.
         """
-        judged = self._other_columns(labels).assign(**labels)
-        # Rows beyond the judged pairs are the further documents, without values.
+        judged = self._other_columns(labels).assign(**labels)  # one row per judged pair
         all_queries = np.concatenate([self.pool_query, query])
         all_docnos = np.concatenate([self.docnos, docnos])
+        # The rows after those of judged pairs are the further documents: missing values only.
         all_rows = np.arange(len(all_queries))
         frame = judged.reindex(all_rows)
         frame = frame.assign(query_id=self.qids[all_queries], doc_id=all_docnos)
@@ -435,6 +439,11 @@ class Judgments(Memo):
     def pairs(self) -> PairTable:
         """The judged pairs as a hash table."""
         return self.compute_once("pairs", self._hash_pairs)
+
+    def _share_pairs(self, judgments: Judgments) -> None:
+        """Use the hash table `pairs` of other judgments of the same pairs."""
+        table = judgments.pairs
+        self.compute_once("pairs", lambda: table)  # from now on, `pairs` finds this table
 
     def _hash_pairs(self) -> PairTable:
         """Return the hash table of the judged pairs."""
@@ -655,21 +664,24 @@ class Judgments(Memo):
         lacks_relevance = "relevance" in missing
         if lacks_relevance and "score" in self.label_names:
             remedies += f". {SWAPPED}"
-        # A dict {aspect: {qid: …}} without relevance is read as {qid: {docno: …}}, so that its
-        # aspects became the queries, and its queries the documents.
-        are_aspects_queries = {*missing} <= {*self.qids}
-        if are_aspects_queries or (lacks_relevance and self._are_documents_queries()):
+        if self._may_be_by_aspect(missing):
             remedies += f". {BY_QUERY}"
         return remedies
 
-    def _are_documents_queries(self) -> bool:
-        """Return whether the documents may be queries, and the queries aspects, of a dict.
+    def _may_be_by_aspect(self, missing: Sequence[str]) -> bool:
+        """Return whether the qrels may be from a dict {aspect: {qid: {docno: label}}}.
 
-        Then, most documents are judged for most queries, as each query has labels on each aspect.
+        If it has no relevance, it was read as {qid: {docno: {aspect: label}}}: its aspects became
+        queries, its queries documents. `missing` are the aspects that were not found.
         """
-        may_be_dict = self.columns[:2] == ["query_id", "doc_id"]  # as dicts are converted
-        if not may_be_dict:
+        are_missing_aspects_queries = set(self.qids).issuperset(missing)
+        if are_missing_aspects_queries:
+            return True
+        is_from_dict = self.columns[:2] == ["query_id", "doc_id"]
+        if not is_from_dict or "relevance" not in missing:
             return False
+        # In such a dict, most queries have labels on most aspects. In usual qrels, documents are
+        # judged for few queries.
         n_documents = len(set(self.docnos))
         n_possible_pairs = self.n_queries * n_documents
         return len(self) > n_possible_pairs / 2
@@ -853,9 +865,9 @@ class Judgments(Memo):
 
     def _graded_labels(self, name: str, column: str, aspect: Aspect) -> Floats:
         """Return the labels of an aspect, one per judged pair, with truth values as two grades."""
-        # Texts for 'not judged' matter when the column is read: what was read contains no texts.
-        texts_of_unjudged = text_codes(aspect)
-        if texts_of_unjudged and column not in self._labels:
+        texts_of_unjudged = text_codes(aspect)  # such as 'n/a'
+        has_numbers = column in self._labels  # that were read before, or given in its place
+        if texts_of_unjudged and not has_numbers:
             labels = self._read_labels(column, texts_of_unjudged)
         else:
             labels = self.labels(column)
@@ -867,15 +879,16 @@ class Judgments(Memo):
         if aspect.grades is not None:
             grades = aspect.scale.grades
         graded, is_wrong = grade_booleans(labels, is_truth_value, grades)
-        wrong = np.flatnonzero(is_wrong)
-        if len(wrong):
-            truth_value = bool(graded[wrong[0]])
-            pair = self._pair_text(wrong[0])
-            number = tally(len(wrong), "label")
-            raise MultiAspectError(
-                f"invalid {name} label {truth_value} for {pair}: {BOOLEANS} {number}"
-            )
-        return graded
+        wrong_pairs = np.flatnonzero(is_wrong)
+        if not len(wrong_pairs):
+            return graded
+        first = wrong_pairs[0]
+        truth_value = bool(labels[first])
+        pair = self._pair_text(first)
+        number = tally(len(wrong_pairs), "label")
+        raise MultiAspectError(
+            f"invalid {name} label {truth_value} for {pair}: {BOOLEANS} {number}"
+        )
 
     def _grade_index(self, name: str, labels: Floats, scale: Scale) -> Ints:
         """Return the grade index of each label; refuse labels above or between the grades."""
@@ -917,6 +930,19 @@ def _sorted_queries(column: pd.Series[Any]) -> tuple[Ints, Objects]:
     position_of_code = inverse_permutation(sorted_codes)  # [2, 0, 1] -> [1, 2, 0]
     query_of_row = position_of_code[code_of_row]
     return query_of_row, qids_by_code[sorted_codes]
+
+
+def _number_pairs(query: Ints, docnos: Objects) -> tuple[Ints, Ints]:
+    """Return the first row of each distinct pair of query and document, and the pair of each row.
+
+    Pairs are numbered by query: four rows with the pairs [b, a, b, c] give [1, 0, 3] and
+    [1, 0, 1, 2].
+    """
+    document, _ = Texts.from_strings(docnos).codes()
+    n_documents = document.max(initial=0) + 1
+    code_of_row = query * n_documents + document  # one integer per pair, sorted by query
+    _, first_row, pair_of_row = np.unique(code_of_row, return_index=True, return_inverse=True)
+    return first_row, pair_of_row
 
 
 def _refuse_two_relevance_columns(frame: pd.DataFrame) -> None:

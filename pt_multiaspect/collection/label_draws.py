@@ -118,19 +118,16 @@ class _Donors:
         #: The documents with missing labels.
         self.rows = np.flatnonzero(lacks_label)
 
-        # Documents that are not judged at all, but have no label to draw, donate nothing.
+        # A donor has a label that is known on some aspect, and none that is to be drawn.
         is_known = [view.known for view in views]
         is_judged = np.any(is_known, axis=0)
         is_donor = is_judged & ~lacks_label
-        grades_of_donors = self.grade[is_donor]
-        tuples, inverse = np.unique(grades_of_donors, axis=0, return_inverse=True)
-        tuple_of_donor = inverse.reshape(-1)  # NumPy 2.0 returns two dimensions
         #: The distinct grade indices of donors; tuples × aspects.
-        self.tuples = tuples
-        #: The number of donors; topics × tuples.
-        self.counts = np.zeros((universe.n_queries, len(tuples)), dtype=np.intp)
+        self.tuples, tuple_of_donor = _distinct_rows(self.grade[is_donor])
         topic_of_donor = universe.pool_query[is_donor]
-        np.add.at(self.counts, (topic_of_donor, tuple_of_donor), 1)
+        #: The number of donors; topics × tuples.
+        self.counts = np.zeros((universe.n_queries, len(self.tuples)), dtype=np.intp)
+        np.add.at(self.counts, (topic_of_donor, tuple_of_donor), 1)  # each donor adds 1
         #: The number of donors with each tuple.
         self.counts_in_all_topics = self.counts.sum(axis=0)
 
@@ -140,14 +137,15 @@ class _Donors:
         n_documents = len(self.rows)
         n_draws = len(draws)
         chosen = np.zeros((n_documents, n_draws), dtype=np.intp)  # positions in `tuples`
-        # Groups of different topics have the same known grades: their masks are computed once.
-        mask_by_grades: dict[tuple[int, ...], Bools] = {}
-        for group in self._groups():
-            if group.grades not in mask_by_grades:
-                mask_by_grades[group.grades] = self._similar_tuples(group.grades)
+        groups = list(self._groups())
+        # Groups of different topics have the same known grades, and thus the same mask.
+        distinct_grades = {group.grades for group in groups}
+        mask_by_grades = {grades: self._similar_tuples(grades) for grades in distinct_grades}
+        for group in groups:
             is_similar = mask_by_grades[group.grades]
             if not is_similar.any():
                 raise self._no_donor_error(group)
+            # One number decides whether a donor is of the topic, the other one which tuple it has.
             chosen[group.documents] = self._choose_tuples(
                 group.topic,
                 is_similar,
@@ -203,19 +201,19 @@ class _Donors:
         is_similar : ndarray of bool, shape (n_tuples,)
             The tuples to choose from.
         uniform_for_topic : ndarray of float, shape (n_documents, n_draws)
-            Numbers in [0, 1) that decide between donors of the topic and of all topics.
+            Random numbers in [0, 1) that decide whether to choose a donor of the topic, or of any.
         uniform_for_tuple : ndarray of float, shape (n_documents, n_draws)
-            Numbers in [0, 1) that decide between tuples.
+            Random numbers in [0, 1) that decide which of the donors of the topic, or of any.
         """
-        # Tuples that are not similar get a count of 0, so that they are never chosen.
+        # The probability of a tuple is proportional to its number of donors: 0 if not similar.
         counts_in_all_topics = self.counts_in_all_topics * is_similar
         from_all_topics = _choose_positions(counts_in_all_topics, uniform_for_tuple)
         counts_in_topic = self.counts[topic] * is_similar
         n_in_topic = counts_in_topic.sum()
         if n_in_topic == 0:
             return from_all_topics
-        from_topic = _choose_positions(counts_in_topic, uniform_for_tuple)
         # The more donors the topic has, the more draws are from the topic.
+        from_topic = _choose_positions(counts_in_topic, uniform_for_tuple)
         probability_of_topic = n_in_topic / (n_in_topic + _N_DONORS_FOR_HALF)
         is_from_topic = uniform_for_topic < probability_of_topic
         return np.where(is_from_topic, from_topic, from_all_topics)
@@ -223,22 +221,24 @@ class _Donors:
     def _missing_labels(self, chosen: Ints) -> Floats:
         """Return the missing labels, taken from the chosen tuples; one row per draw.
 
+        The columns are the missing labels of the first aspect, by document, then of the second one,
+        and so on.
+
         Parameters
         ----------
         chosen : ndarray of int, shape (n_documents, n_draws)
             A position in `tuples` for each of the documents `rows`.
         """
-        is_missing = self.grade[self.rows] < 0  # documents × aspects
-        labels = []
+        grades = self.grade[self.rows]  # documents × aspects, -1 if missing
+        labels_by_aspect = []
         for aspect, view in enumerate(self.views):
-            lacks_aspect = is_missing[:, aspect]
-            chosen_tuples = chosen[lacks_aspect]
+            lacks_aspect = grades[:, aspect] == -1
+            chosen_tuples = chosen[lacks_aspect]  # documents without a label × draws
             grade_of_tuple = self.tuples[:, aspect]
             drawn_grades = grade_of_tuple[chosen_tuples]
-            drawn_labels = view.scale.grades[drawn_grades]
-            labels.append(drawn_labels)
-        labels_by_document = np.concatenate(labels)  # missing labels × draws
-        return labels_by_document.T
+            labels_by_aspect.append(view.scale.grades[drawn_grades])
+        missing_by_draw = np.concatenate(labels_by_aspect)  # missing labels × draws
+        return missing_by_draw.T
 
     def _uniform_numbers(self, seed: int, draws: Ints) -> tuple[Floats, Floats]:
         """Return two numbers in [0, 1) per document and draw, as two arrays documents × draws.
@@ -291,6 +291,12 @@ class _Donors:
         )
 
 
+def _distinct_rows(table: Ints) -> tuple[Ints, Ints]:
+    """Return the distinct rows of a table, and the position of each row among them."""
+    distinct, inverse = np.unique(table, axis=0, return_inverse=True)
+    return distinct, inverse.reshape(-1)  # NumPy 2.0 returns two dimensions
+
+
 def _labels_of_model(model: Judgments, universe: Judgments, views: Sequence[AspectView]) -> Floats:
     """Return the labels that a model gave, aspects × documents of the universe, NaN if none.
 
@@ -309,17 +315,18 @@ def _labels_of_model(model: Judgments, universe: Judgments, views: Sequence[Aspe
         expected = choices(names)
         got = choices(model.label_names)
         raise MultiAspectError(f"labels: expected a column of {expected}, got {got}")
-    pair_in_model = matching_pairs(model, universe)  # one per document of the universe
-    is_in_model = pair_in_model >= 0
-    judged_pair = pair_in_model[is_in_model]
     labels = np.full((len(views), len(universe)), np.nan)
+    # The documents of the universe that the model labels, and the pair of the model for each.
+    pair_in_model = matching_pairs(model, universe)  # -1 for none
+    documents = np.flatnonzero(pair_in_model >= 0)
+    pairs = pair_in_model[documents]
     with errors_of("labels"):
         for model_view in model.views(Aspects(scales)):
             # Where the model gave no label, its grade is the lowest one: it is missing here.
             label_or_lowest = model_view.scale.grades[model_view.grade]  # one per pair in the model
             label_of_pair = np.where(model_view.known, label_or_lowest, np.nan)
             aspect = names.index(model_view.name)
-            labels[aspect, is_in_model] = label_of_pair[judged_pair]
+            labels[aspect, documents] = label_of_pair[pairs]
     return labels
 
 
@@ -418,41 +425,37 @@ def _first_documents(
     run: Rankings, cutoff: int | None, is_left_out: Bools | None
 ) -> tuple[Ints, Objects]:
     """Return the queries and names of the documents down to the cutoff; see `join_universe`."""
-    if cutoff is None or is_left_out is None:
+    if is_left_out is None:
         query, _, docnos = run.documents(cutoff)
         return query, docnos
-    query, rank, docnos = run.documents(None)  # rows sorted by query and rank
-    new_rank = _ranks_among_counted(run, rank, is_left_out)
-    is_within_cutoff = new_rank <= cutoff
+    query, _, docnos = run.documents(None)
+    if cutoff is None:
+        return query, docnos
+    # Left-out documents before the cutoff remain in the result: they are judged, so that the
+    # universe has them anyway.
+    rank = _ranks_among_counted(run, query, is_left_out)
+    is_within_cutoff = rank <= cutoff
     return query[is_within_cutoff], docnos[is_within_cutoff]
 
 
-def _ranks_among_counted(run: Rankings, rank: Ints, is_left_out: Bools) -> Ints:
-    """Return the rank of each retrieved document, from 1, if some judged ones are left out.
+def _ranks_among_counted(run: Rankings, query: Ints, is_left_out: Bools) -> Ints:
+    """Return the number of documents that are not left out, from rank 1 to each document.
 
-    Documents that are left out take the rank of the one before them; they are judged, so that
-    adding them changes nothing.
+    If the second of three documents is left out, this is [1, 1, 2].
 
     Parameters
     ----------
     run : Rankings
         The run.
-    rank : ndarray of int, shape (n_rows,)
-        The ranks of all retrieved documents, by query and rank.
+    query : ndarray of int, shape (n_rows,)
+        The queries of all retrieved documents, by query and rank.
     is_left_out : ndarray of bool, shape (n_pairs,)
         Which judged pairs are left out.
     """
-    is_left_out_hit = is_left_out[run.hits.row]  # one per judged document of the run
-    left_out_rows = run.hits.retrieved_index[is_left_out_hit]
-    is_counted = np.ones(len(rank), dtype=np.intp)
+    hits = run.hits  # the judged documents of the run
+    is_left_out_hit = is_left_out[hits.row]
+    left_out_rows = hits.retrieved_index[is_left_out_hit]
+    is_counted = np.ones(len(query), dtype=np.intp)
     is_counted[left_out_rows] = 0
-
-    # The new rank is the number of counted rows from the first row of the query to this one. For
-    # two queries with the old ranks [1, 2, 3, 1, 2], without the second row: [1, 1, 2, 1, 2].
-    n_through_row = np.cumsum(is_counted)
-    n_before_row = n_through_row - is_counted
-    row = np.arange(len(rank))
-    first_row_of_query = row - (rank - 1)
-    n_before_query = n_before_row[first_row_of_query]
-    new_rank: Ints = n_through_row - n_before_query
-    return new_rank
+    counts_by_query = pd.Series(is_counted).groupby(query)
+    return counts_by_query.cumsum().to_numpy()

@@ -255,28 +255,37 @@ def find_doubtful_threshold(labels: LabelCounts) -> LabelFinding | None:
 
 
 def aspect_from_one(labels: LabelCounts) -> Aspect | None:
-    """Return the aspect on a scale that starts at 1, if no label is 0 and the 0 is not declared.
+    """Return the aspect on a scale from 1, if its scale from 0 is doubtful as no label is 0.
 
-    Return None if the scale is likely to start at 0. It is inferred, or declared by its top grade
-    alone, which needs more labels to be doubted.
+    Return None if the scale is likely to start at 0.
     """
-    aspect = labels.aspect
-    scale = aspect.scale
-    # Who lists the grades or declares a threshold knows the scale.
-    is_listed = not labels.inferred and not aspect.by_top
-    if is_listed or aspect.threshold is not None:
+    if _is_start_declared(labels.aspect, labels.inferred):
         return None
     # Only grades 0, 1, 2, … may be grades 1, 2, … instead.
+    aspect = labels.aspect
+    scale = aspect.scale
     has_other_grades = scale.identity or scale.is_fractional
     if has_other_grades or not _lacks_zeros(labels):
         return None
-    if labels.inferred or _is_top_doubtful(labels):
-        return Aspect(
-            range(1, len(scale)),
-            greater_is_better=aspect.greater_is_better,
-            unjudged=aspect.unjudged,
-        )
-    return None
+    # A declared top grade is doubted only if there are more labels.
+    if not labels.inferred and not _is_top_doubtful(labels):
+        return None
+    return Aspect(
+        range(1, len(scale)),
+        greater_is_better=aspect.greater_is_better,
+        unjudged=aspect.unjudged,
+    )
+
+
+def _is_start_declared(aspect: Aspect, is_inferred: bool) -> bool:
+    """Return whether it is declared where a scale starts.
+
+    `is_inferred` is whether its grades are inferred.
+    """
+    if aspect.threshold is not None:
+        return True  # who declares a threshold knows the scale
+    # Aspect([0, 1, 2]) lists the lowest grade. Aspect(2) declares the top grade only.
+    return not is_inferred and not aspect.by_top
 
 
 def _lacks_zeros(labels: LabelCounts) -> bool:
@@ -332,24 +341,20 @@ def find_start_above_zero(labels: LabelCounts) -> LabelFinding | None:
         return None
     name = labels.name
     scale = labels.aspect.scale
-    # The advice names a declaration for each case: a scale from 1, and the present one from 0. A
-    # declared threshold or listed grades show that the 0 is meant, so that the finding is gone.
+    # The advice has a declaration for each case: from 1, and from 0.
+    advice = f"If the scale starts at 1, declare {name}: {from_one!r}; if it starts at 0, "
     if labels.inferred:
         effect = _effect_of_start_at_zero(labels)
         text = f"no label of {name} is 0, but the scale is taken as {scale}, so that {effect}"
+        # The inferred scale, and a threshold: it has no effect, but tells that the start is meant.
         from_zero = _with_threshold(labels.aspect, 1)
-        advice = (
-            f"If the scale starts at 1, declare {name}: {from_one!r}; if it starts at 0, "
-            f"{name}: {from_zero}"
-        )
+        advice += f"{name}: {from_zero}"
     else:
         text = (
             f"no label of {name} is 0, but the scale is declared by its top grade alone, as {scale}"
         )
-        advice = (
-            f"If the scale starts at 1, declare {name}: {from_one!r}; if it starts at 0, list "
-            f"its grades, {name}: {labels.aspect!r}"
-        )
+        # The declared scale, whose representation lists all grades.
+        advice += f"list its grades, {name}: {labels.aspect!r}"
     return LabelFinding("warning", text, advice, declaration=from_one)
 
 
@@ -377,11 +382,19 @@ def is_doubtful(positive: float, n_judged: int, n_grades: int) -> bool:
         Number of grades of the scale.
     """
     is_long = n_grades >= LONG_SCALE
+    return is_long or _are_positive_extreme(positive, n_judged)
+
+
+def _are_positive_extreme(positive: float, n_judged: int) -> bool:
+    """Return whether nearly all or very few of the judged documents are positive.
+
+    `positive` is the fraction of positive documents.
+    """
     are_most_positive = positive >= MOSTLY and n_judged >= MIN_POOL
     # Few positive documents say nothing if there are too few documents to expect any.
     n_expected = RARELY * n_judged
     are_few_positive = positive < RARELY and n_expected >= MIN_POOL
-    return is_long or are_most_positive or are_few_positive
+    return are_most_positive or are_few_positive
 
 
 def _find_extreme_threshold(labels: LabelCounts) -> LabelFinding | None:
@@ -403,8 +416,7 @@ def _find_extreme_settled_threshold(labels: LabelCounts) -> LabelFinding | None:
 
     It is declared, or the only one that a scale of two grades has.
     """
-    # The length of a scale is no reason to doubt such a threshold: it counts as a scale of two.
-    if not is_doubtful(labels.positive, labels.n_judged, n_grades=2):
+    if not _are_positive_extreme(labels.positive, labels.n_judged):
         return None
     scale = labels.aspect.scale
     threshold = spell(scale.grades[scale.threshold])
@@ -419,32 +431,36 @@ def _find_extreme_default_threshold(labels: LabelCounts) -> LabelFinding | None:
     It is doubtful on a long scale, or if it separates few documents from the others.
     """
     aspect = labels.aspect
-    scale = aspect.scale
-    if not is_doubtful(labels.positive, labels.n_judged, len(scale)):
+    if not is_doubtful(labels.positive, labels.n_judged, len(aspect.scale)):
         return None
     better = _better_threshold(labels)
-    check = ""
-    are_few_positive = labels.positive < RARELY
-    if are_few_positive:
-        check = f"Check that the labels are those of {labels.name} and not reversed. "
-    if in_shell():
-        setting = f'"threshold", with {parameter("aspects")} FILE'
-    else:
-        example = _example_of_threshold(labels, better)
-        setting = f"as in {example}"
     declaration = None
     if better is not None:
-        spec = _spec(as_short(labels))
-        spec["threshold"] = float(scale.grades[better])
-        declaration = Aspect(**spec)
+        declaration = _declare_threshold(as_short(labels), aspect.scale.grades[better])
     return LabelFinding(
         "warning",
         f"the threshold of {labels.name} is not declared, so every grade above the lowest is "
         "positive",
-        advice=f"{check}Declare the lowest positive grade, {setting}",
-        numbers=f"{_positive_text(labels)}, on the scale {scale}",
+        advice=_advice_to_declare_threshold(labels, better),
+        numbers=f"{_positive_text(labels)}, on the scale {aspect.scale}",
         declaration=declaration,
     )
+
+
+def _advice_to_declare_threshold(labels: LabelCounts, better: int | None) -> str:
+    """Return how a threshold is declared.
+
+    `better` is the position of a grade that is a better threshold than the default, if known.
+    """
+    if in_shell():
+        setting = f'"threshold", with {parameter("aspects")} FILE'
+    else:
+        setting = f"as in {_example_of_threshold(labels, better)}"
+    advice = f"Declare the lowest positive grade, {setting}"
+    are_few_positive = labels.positive < RARELY
+    if are_few_positive:
+        return f"Check that the labels are those of {labels.name} and not reversed. {advice}"
+    return advice
 
 
 def _example_of_threshold(labels: LabelCounts, better: int | None) -> str:
@@ -500,17 +516,23 @@ def _better_threshold(labels: LabelCounts) -> int | None:
 
 def _with_threshold(aspect: Aspect, index: int) -> str:
     """Return the declaration with the grade at `index` as threshold, as printed in advice."""
+    grade = aspect.scale.grades[index]
+    threshold = spell(float(grade))
     spec = aspect.to_spec()
-    grade = float(aspect.scale.grades[index])
-    threshold = spell(grade)
-    if isinstance(spec, int):  # the top grade
+    is_top_grade = isinstance(spec, int)  # instead of a dict of parameters
+    if is_top_grade:
         return f"Aspect({spec}, threshold={threshold})"
     has_too_many_grades = len(aspect.scale) > USUAL_GRADES
     if has_too_many_grades:
         return f"Aspect(…, threshold={threshold})"
-    spec["threshold"] = grade
-    declaration = Aspect(**spec)
-    return repr(declaration)
+    return repr(_declare_threshold(aspect, grade))
+
+
+def _declare_threshold(aspect: Aspect, grade: float) -> Aspect:
+    """Return an aspect with a grade as its threshold."""
+    spec = _spec(aspect)
+    spec["threshold"] = float(grade)
+    return Aspect(**spec)
 
 
 def _spec(aspect: Aspect) -> dict[str, Any]:
@@ -560,7 +582,7 @@ def rescale_aspect(
         Further labels that mean "not judged".
     """
     aspect = labels.aspect
-    spec = _spec(aspect)
+    spec = _spec(aspect)  # the parameters of Aspect that are declared
     spec["unjudged"] = [*aspect.unjudged, *unjudged]
     if labels.inferred:
         spec["grades"] = None
@@ -569,19 +591,21 @@ def rescale_aspect(
     scale = aspect.scale
     new_grades = sorted(set(grades), reverse=not scale.greater_is_better)  # lowest first
     spec["grades"] = new_grades
-    # Gains and probabilities that are listed, one per grade, lose those of the removed grades.
-    is_kept = np.isin(scale.grades, new_grades)  # per old grade
-    has_further_grades = len(new_grades) > is_kept.sum()
-    listed = [key for key in ("gains", "probabilities") if isinstance(spec.get(key), list)]
-    if listed and has_further_grades:
-        return None
-    for key in listed:
-        values = getattr(scale, key)
-        spec[key] = values[is_kept].tolist()
+    # Gains and probabilities that are declared as lists have one number per old grade.
+    is_kept = np.isin(scale.grades, new_grades)
+    n_kept = is_kept.sum()
+    for key, number_of_grade in (("gains", scale.gains), ("probabilities", scale.probabilities)):
+        is_list = isinstance(spec.get(key), list)
+        if not is_list:
+            continue
+        if n_kept < len(new_grades):
+            return None  # a further grade has no number
+        spec[key] = number_of_grade[is_kept].tolist()
 
-    declared_threshold = spec.pop("threshold", None)
-    threshold = _threshold_to_keep(scale, declared_threshold, new_grades)
-    if threshold is not None:
+    threshold = _threshold_to_keep(scale, spec.get("threshold"), new_grades)
+    if threshold is None:
+        spec.pop("threshold", None)  # none may be declared
+    else:
         spec["threshold"] = threshold
     return Aspect(**spec)
 

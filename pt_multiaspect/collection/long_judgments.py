@@ -273,8 +273,8 @@ def mean_labels(labels: Floats, pair: Ints, grade: Ints, n_pairs: int) -> Floats
     """
     numerators, denominator = _common_fractions(labels)
 
-    # Floats represent all integers below 2^53. This bound is on all sums of numerators, and on
-    # their products with the denominator.
+    # A mean is sum of numerators / (number of labels * denominator). Floats represent all integers
+    # below 2^53, so this is exact if neither part can be larger.
     largest_numerator = max(1, *map(abs, numerators))
     largest_sum = largest_numerator * len(grade)
     is_exact = largest_sum * denominator < 2**53
@@ -298,9 +298,10 @@ def _common_fractions(labels: Floats) -> tuple[list[int], int]:
 
 
 def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
-    """Return the scale with mean labels as further grades; gains, probabilities are interpolated.
+    """Return the scale with mean labels as further grades, and its threshold.
 
-    `labels` are the means, NaN where there is none.
+    Declared gains and probabilities are interpolated at the means. `labels` are the means, NaN
+    where there is none.
     """
     if aspect.threshold is None:
         _check_threshold(name, aspect, labels)
@@ -313,13 +314,14 @@ def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
     spec["unjudged"] = [code for code in aspect.unjudged if code not in grades]
     if aspect.gains is not None:
         spec["gains"] = _interpolate(scale, scale.gains, new_grades)
-    # Probabilities are listed, or the name of a rule that applies to any grades.
-    spec["probabilities"] = aspect.probabilities
-    are_listed = not isinstance(aspect.probabilities, str)
-    if are_listed:
+    is_rule = isinstance(aspect.probabilities, str)
+    if is_rule:
+        spec["probabilities"] = aspect.probabilities  # the name of a rule, for any grades
+    else:
         spec["probabilities"] = _interpolate(scale, scale.probabilities, new_grades)
-    if len(scale) > 1:
-        # The threshold remains. By default, it would be the second grade: the lowest mean.
+    has_threshold = len(scale) > 1
+    if has_threshold:
+        # Without a declaration, the threshold would be the second one of the new grades: a mean.
         spec["threshold"] = float(scale.grades[scale.threshold])
     return Aspect(**spec)
 
@@ -449,29 +451,27 @@ class LongJudgments:
         table, judge = _read_table(frame, criterion, value, judge)
         qids = identifiers(id_column(table, QUERY_COLUMNS, _WHAT), _WHAT)
         docnos = identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT)
-        found_criterion_of_row, found = pd.factorize(identifiers(table[criterion], _WHAT))
-        found_names = criterion_names(found.tolist(), _WHAT)
+        criterion_of_row, criteria = _names_of_criteria(table[criterion])
         judge_of_row, judges = _codes_of_judges(table, judge)
         refuse_none(table, "row", _WHAT)
 
         # Declared criteria come first, the others follow in the order of their first rows.
-        specs = _declared_scales(aspects, found_names)
-        for name in found_names:
-            specs.setdefault(name, Aspect())
-        names = list(specs)
-        # The criterion of each row is its position in `names`.
-        position_of_found = np.array([names.index(name) for name in found_names])
-        criterion_of_row = position_of_found[found_criterion_of_row]
+        specs = _declared_scales(aspects, criteria)
+        for name in criteria:
+            if name not in specs:
+                specs[name] = Aspect()  # its scale is inferred
+        # The number of the criterion of each row, as a position in `specs`.
+        criterion_number = pd.Index(list(specs)).get_indexer(pd.Index(criterion_of_row))
 
-        column = _without_codes(table[value], criterion_of_row, list(specs.values()))
+        column = _without_codes(table[value], criterion_number, list(specs.values()))
         pair_of_row, first_row_of_pair = _pairs_by_first_row(qids, docnos)
         rows = _LabelRows(
             qids=qids[first_row_of_pair],
             docnos=docnos[first_row_of_pair],
-            criteria=tuple(names),
+            criteria=tuple(specs),
             judges=judges,
             pair=pair_of_row,
-            criterion=criterion_of_row,
+            criterion=criterion_number,
             judge=judge_of_row,
             column=column,
             labels=read_labels(column),
@@ -494,33 +494,15 @@ class LongJudgments:
             Whether to warn about inferred scales that may start at 1.
         """
         rows.check_finite()
-        scales: dict[str, Aspect] = {}
-        inferred: list[str] = []
-        doubts: list[str] = []  # warnings
-        grade = np.full(len(rows.labels), -1, dtype=np.intp)  # -1 for rows without a label
-        for criterion, (name, spec) in enumerate(specs.items()):
-            is_labelled = (rows.criterion == criterion) & ~np.isnan(rows.labels)
-            labelled_rows = np.flatnonzero(is_labelled)
-            # Truth values are labels, too: 0 and 1, or the two grades of a declared scale.
-            labels = rows.grade_booleans(labelled_rows, spec)
-            scale = _with_grades(name, spec, labels)
-            scales[name] = scale
-            if spec.grades is None:
-                inferred.append(name)
-                doubt = _doubt_about_start(name, scale, labels)
-                if doubt is not None:
-                    doubts.append(doubt)
-            grade[labelled_rows] = rows.grade_indices(labelled_rows, labels, scale)
-
+        grade, scales, doubts = rows.grade_labels(specs)
         distinct = rows.distinct_rows(grade)
         # All errors precede the warnings.
         if warn:
             for doubt in doubts:
                 warn_once(doubt)
-        # Sort by criterion, pair and judge: `lexsort` has the most important key last.
-        sort_keys = (rows.judge[distinct], rows.pair[distinct], rows.criterion[distinct])
-        row_order = np.lexsort(sort_keys)
-        kept = distinct[row_order]
+        keys = pd.DataFrame({"criterion": rows.criterion, "pair": rows.pair, "judge": rows.judge})
+        keys_of_labels = keys.iloc[distinct].sort_values(["criterion", "pair", "judge"])
+        kept = keys_of_labels.index.to_numpy()
         return cls(
             qids=rows.qids,
             docnos=rows.docnos,
@@ -530,7 +512,7 @@ class LongJudgments:
             criterion=rows.criterion[kept],
             judge=rows.judge[kept],
             grade=grade[kept],
-            inferred=tuple(inferred),
+            inferred=tuple(name for name, spec in specs.items() if spec.grades is None),
         )
 
     @property
@@ -567,6 +549,14 @@ class LongJudgments:
             else:
                 frame[column] = labels
         return pd.DataFrame(frame)
+
+
+def _names_of_criteria(column: pd.Series[Any]) -> tuple[Objects, list[str]]:
+    """Return the name of the criterion of each row, and all names, by first row."""
+    code_of_row, distinct = pd.factorize(identifiers(column, _WHAT))
+    names = criterion_names(distinct.tolist(), _WHAT)
+    name_of_row = np.array(names, dtype=object)[code_of_row]
+    return name_of_row, names
 
 
 def _codes_of_judges(table: pd.DataFrame, judge: str | None) -> tuple[Ints, tuple[str, ...]]:
@@ -650,6 +640,31 @@ class _LabelRows:
             f"none {number}{remedy}"
         )
 
+    def grade_labels(
+        self, specs: Mapping[str, Aspect]
+    ) -> tuple[Ints, dict[str, Aspect], list[str]]:
+        """Return the grade index of each row, the complete scales, and warnings about these.
+
+        The index is -1 for rows without a label. `specs` are the scales of the criteria, without
+        grades where they are to be inferred; warnings are about inferred ones.
+        """
+        scales: dict[str, Aspect] = {}
+        warnings: list[str] = []
+        grade = np.full(len(self.labels), -1, dtype=np.intp)
+        for criterion, (name, spec) in enumerate(specs.items()):
+            is_labelled = (self.criterion == criterion) & ~np.isnan(self.labels)
+            rows = np.flatnonzero(is_labelled)
+            # Truth values are labels, too: 0 and 1, or the two grades of a declared scale.
+            labels = self.grade_booleans(rows, spec)
+            scale = _with_grades(name, spec, labels)
+            if spec.grades is None:
+                doubt = _doubt_about_start(name, scale, labels)
+                if doubt is not None:
+                    warnings.append(doubt)
+            grade[rows] = self.grade_indices(rows, labels, scale)
+            scales[name] = scale
+        return grade, scales, warnings
+
     def grade_booleans(self, rows: Ints, aspect: Aspect) -> Floats:
         """Return the labels of some rows of a criterion, with truth values as grades."""
         if aspect.grades is None:
@@ -678,20 +693,14 @@ class _LabelRows:
         aspect : Aspect
             The scale of the criterion.
         """
-        index, off_scale = aspect.scale.positions(labels)
-        # `positions` takes labels below the lowest grade as that grade; judges may not give them.
-        lowest = aspect.scale.grades[0]
-        if aspect.greater_is_better:
-            is_below = labels < lowest
-        else:
-            is_below = labels > lowest
-        below = np.flatnonzero(is_below)
-        faulty = np.sort(np.concatenate([off_scale, below]))
-        if not len(faulty):
+        index, _ = aspect.scale.positions(labels)
+        is_grade = np.isin(labels, aspect.scale.grades)
+        wrong = np.flatnonzero(~is_grade)
+        if not len(wrong):
             return index
-        label = spell(float(labels[faulty[0]]))
-        text = self._label_text(rows[faulty[0]])
-        number = tally(len(faulty), "label")
+        label = spell(float(labels[wrong[0]]))
+        text = self._label_text(rows[wrong[0]])
+        number = tally(len(wrong), "label")
         raise MultiAspectError(
             f"invalid label {label} for {text}: expected one of the grades, "
             f"lowest first, {aspect.scale} {number}. Declare codes that mean "
@@ -709,27 +718,19 @@ class _LabelRows:
         labelled = np.flatnonzero(grade >= 0)
         if not len(labelled):
             return labelled
-        # Sort by pair, criterion, judge and grade: `lexsort` has the most important key last.
-        pair = self.pair[labelled]
-        criterion = self.criterion[labelled]
-        judge = self.judge[labelled]
-        row_order = np.lexsort((grade[labelled], judge, criterion, pair))
-        rows = labelled[row_order]
-
-        # Labels of the same judge, pair and criterion are neighbours now. Each one but the first is
-        # compared with the one before it.
-        judgment = np.stack([pair, criterion, judge])[:, row_order]  # 3 × labels
-        has_same_parts = judgment[:, 1:] == judgment[:, :-1]
-        is_repeated = has_same_parts.all(axis=0)  # from the second label on
-        grade_in_order = grade[rows]
-        has_other_grade = grade_in_order[1:] != grade_in_order[:-1]
+        table = pd.DataFrame(
+            {"pair": self.pair, "criterion": self.criterion, "judge": self.judge, "grade": grade}
+        )
+        labels = table.iloc[labelled].sort_values(list(table.columns))
+        rows = labels.index.to_numpy()
+        # Labels of the same pair, criterion and judge are neighbours now.
+        is_repeated = labels.duplicated(["pair", "criterion", "judge"]).to_numpy()
+        has_other_grade = labels["grade"].diff().to_numpy() != 0  # than the label before
         contradictions = np.flatnonzero(is_repeated & has_other_grade)
         if len(contradictions):
-            earlier = contradictions[0]
-            later = earlier + 1
-            raise self._contradiction_error(rows[earlier], rows[later], len(contradictions))
-        is_first_of_judgment = np.append(True, ~is_repeated)
-        distinct: Ints = rows[is_first_of_judgment]
+            later = contradictions[0]
+            raise self._contradiction_error(rows[later - 1], rows[later], len(contradictions))
+        distinct: Ints = rows[~is_repeated]
         return distinct
 
     def _contradiction_error(self, row: int, other_row: int, number: int) -> MultiAspectError:

@@ -56,9 +56,8 @@ def by_query_remedy(judgments: Judgments, qids: Iterable[str]) -> str:
     doubt = (
         ". The queries of the run are documents of the qrels: are query and document ids swapped?"
     )
-    # There are two causes: swapped ids, or a dict {aspect: {qid: {docno: label}}} that was read as
-    # {qid: {docno: {aspect: label}}}, with aspects as queries, queries as documents and documents
-    # as aspects. Only then are there fewer queries than aspects.
+    # Ids may be swapped. Or a dict {aspect: {qid: {docno: label}}} was read as if it were
+    # {qid: {docno: {aspect: label}}}: its few aspects became queries, its many documents aspects.
     may_be_by_aspect = judgments.n_queries < len(judgments.label_names)
     if may_be_by_aspect:
         return f"{doubt} {BY_QUERY}"
@@ -265,7 +264,7 @@ def _has_scores_as_labels(judgments: Judgments) -> bool:
         return False
     query = judgments.pool_query
     # In usual qrels, the first query has few distinct labels: others need not be looked at.
-    is_first_query = query == query[:1]
+    is_first_query = query == query.min(initial=0)
     if not _are_mostly_distinct(query[is_first_query], labels[is_first_query]):
         return False
     return _are_mostly_distinct(query, labels)

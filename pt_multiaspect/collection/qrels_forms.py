@@ -200,23 +200,20 @@ def _tuples_frame(labels: list[Any]) -> _QrelsFrame:
 def _is_by_aspect(qrels: Mapping[Any, Any]) -> bool:
     """Return whether a dict is ``{aspect: {qid: {docno: label}}}`` rather than a dict by query.
 
-    A dict by query is ``{qid: {docno: {aspect: label}}}``. Both have relevance as an aspect, under
-    its name or as 'label': by aspect on the first level, by query on the third one.
+    A dict by query is ``{qid: {docno: {aspect: label}}}``. Relevance, which is also called label,
+    is a key of the first level by aspect, and of the third level by query.
     """
     if "relevance" in qrels:
-        labels_of_relevance = qrels["relevance"]
+        inner_dict = qrels["relevance"]
     else:
-        labels_of_relevance = qrels.get("label")
-    if not isinstance(labels_of_relevance, Mapping):
+        inner_dict = qrels.get("label")
+    if not isinstance(inner_dict, Mapping):
         return False
-    # A query may be called relevance. Then its documents have aspects.
-    has_third_level = False
-    for third_level in labels_of_relevance.values():
-        if isinstance(third_level, Mapping):
-            has_third_level = True
-            if "relevance" in third_level or "label" in third_level:
-                return False
-    return has_third_level
+    third_level = [value for value in inner_dict.values() if isinstance(value, Mapping)]
+    for mapping in third_level:
+        if "relevance" in mapping or "label" in mapping:
+            return False  # a dict by query, with a query that is called relevance
+    return len(third_level) > 0
 
 
 def _regroup_by_query(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:

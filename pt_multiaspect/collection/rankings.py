@@ -74,29 +74,27 @@ class Rankings(Memo):
     def __init__(self, run: object, judgments: Judgments, *, dtype: ScoreType = np.float32) -> None:
         source = Run.of(run)
         scores = _round_scores(source, dtype)
-        # Only rows of judged queries are ranked.
-        position_of_query = judgments.query_positions(source.qids)  # -1 for unjudged queries
-        is_judged_query = position_of_query >= 0
-        n_common = int(is_judged_query.sum())
-        query_of_row = position_of_query[source.query]
-        rows = _RunRows(query_of_row, source.docnos, scores)
+        # Only rows of judged queries are ranked. Queries are positions in the judgments, -1 if they
+        # are not judged.
+        position_of_query = judgments.query_positions(source.qids)
+        n_common = int(np.count_nonzero(position_of_query >= 0))
+        all_rows = _RunRows(position_of_query[source.query], source.docnos, scores)
+        rows = all_rows
         has_unjudged_queries = n_common < len(source.qids)
         if has_unjudged_queries:
-            rows = rows.take(rows.query >= 0)
+            rows = all_rows.take(all_rows.query >= 0)
 
         # The judged pair of each row, -1 if it is not judged, and a hash of query and document.
         pool_row, keys = judgments.pairs.lookup(rows.query, rows.docnos)
-        begins_of_blocks = heads(rows.query)  # a block is adjacent rows of one query
-        # Of a repeated document, only the last row is kept.
-        is_last = _last_occurrences(rows, keys, begins_of_blocks, n_common)
+        # Of a repeated document, only the last row is kept; None if none is repeated.
+        is_last = _last_occurrences(rows, keys, n_common)
         if is_last is not None:
             rows = rows.take(is_last)
             pool_row = pool_row[is_last]
-            begins_of_blocks = heads(rows.query)
 
         # The number of rows of each query, and the position of each row by query and rank.
         n_ret = np.bincount(rows.query, minlength=judgments.n_queries)
-        position = positions(rows.query, rows.scores, rows.docnos, n_ret, begins_of_blocks)
+        position = positions(rows.query, rows.scores, rows.docnos, n_ret, rows.begins_of_blocks)
         hits = _judged_hits(judgments, rows.query, pool_row, position, n_ret)
         self._set_arrays(judgments, rows.query, rows.scores, position, hits, n_common)
         # Subclasses define these as properties.
@@ -276,19 +274,24 @@ class TopicCopies:
         #: The judged pairs of the topics.
         self.rows: Ints = np.flatnonzero(is_of_topics)
 
-        # The judgments of all copies have all pairs of the first copy, then those of the second
-        # one, and so on; labels are flattened in this order, too. Copies have topics of their own.
-        topics_of_rows = original.pool_query[self.rows]
-        topic_in_copy = np.searchsorted(topics, topics_of_rows)  # position in `topics`
+        # All arrays have the first copy of each pair, then the second copy of each pair, and so on.
         qids = original.qids[topics].tolist()
-        flat_labels = {name: values.ravel() for name, values in labels.items()}
+        topic_of_pair = self.topic_numbers(original.pool_query[self.rows])
         #: The copies as judgments.
         self.judgments = original.with_copies(
             pairs=np.tile(self.rows, self.number),
-            query=self.repeat(topic_in_copy, len(topics)),
+            query=self.repeat(topic_of_pair, len(topics)),
             qids=_qids_of_copies(qids, self.number),
-            labels=flat_labels,
+            labels={name: values.ravel() for name, values in labels.items()},
         )
+
+    def topic_numbers(self, topics: Ints) -> Ints:
+        """Return the numbers of topics within a copy: their positions in `self.topics`."""
+        return np.searchsorted(self.topics, topics)
+
+    def pair_numbers(self, pairs: Ints) -> Ints:
+        """Return the numbers of judged pairs within a copy: their positions in `self.rows`."""
+        return np.searchsorted(self.rows, pairs)
 
     def repeat(self, values: Ints, step: int) -> Ints:
         """Return integers once per copy, each copy `step` above the last.
@@ -326,22 +329,19 @@ class _CopiedRankings(Rankings):
         self._original = original
         self.judgments = copies.judgments
         self.n_common = copies.judgments.n_queries
-        # The hits of one copy. Topics and judged pairs are numbered within the copy: by their
-        # positions among the copied ones.
-        hits = original.hits
-        is_of_topics = np.isin(hits.query, copies.topics)
-        topic_in_copy = np.searchsorted(copies.topics, hits.query[is_of_topics])
-        pair_in_copy = np.searchsorted(copies.rows, hits.row[is_of_topics])
-        rank = hits.rank[is_of_topics]
-        n_ret = hits.n_ret[copies.topics]
-        # The hits of all copies, copy by copy. Ranks are the same in each (`tile`), but topics and
-        # pairs are numbered on from copy to copy (`TopicCopies.repeat`).
+        is_of_topics = np.isin(original.hits.query, copies.topics)
+        copied_hits = original.hits.select(is_of_topics)
+        # In the first copy, topics and judged pairs have numbers from 0. In each further copy, they
+        # are numbered on, while ranks and numbers of documents are the same again.
+        topic = copies.topic_numbers(copied_hits.query)
+        pair = copies.pair_numbers(copied_hits.row)
+        n_ret = original.hits.n_ret[copies.topics]
         self.hits = Hits(
             self.judgments.n_queries,
             self.judgments.pool_query,
-            query=copies.repeat(topic_in_copy, len(copies.topics)),
-            rank=np.tile(rank, copies.number),
-            row=copies.repeat(pair_in_copy, len(copies.rows)),
+            query=copies.repeat(topic, step=len(copies.topics)),
+            rank=np.tile(copied_hits.rank, copies.number),
+            row=copies.repeat(pair, step=len(copies.rows)),
             n_ret=np.tile(n_ret, copies.number),
         )
 
@@ -389,6 +389,11 @@ class _RunRows:
     docnos: Texts
     scores: Scores
 
+    @cached_property
+    def begins_of_blocks(self) -> Ints:
+        """The first row of each block of adjacent rows of the same query."""
+        return heads(self.query)
+
     def take(self, kept: Bools) -> _RunRows:
         """Return the rows of a mask."""
         return _RunRows(self.query[kept], self.docnos.take(kept), self.scores[kept])
@@ -412,22 +417,19 @@ def _judged_hits(
     n_ret : ndarray of int, shape (n_queries,)
         The number of rows of each query.
     """
-    judged_rows = np.flatnonzero(pool_row >= 0)
-    judged_position = position[judged_rows]
-    # Most runs are sorted already: their rows are in the order of positions.
-    is_before_previous = judged_position[1:] < judged_position[:-1]
-    if is_before_previous.any():
-        order = np.argsort(judged_position)
-        judged_rows = judged_rows[order]
-        judged_position = judged_position[order]
-    judged_query = query[judged_rows]
-    first_position_of_query = query_starts(n_ret)[judged_query]
+    rows = np.flatnonzero(pool_row >= 0)  # the judged ones
+    is_sorted = np.all(np.diff(position[rows]) > 0)
+    if not is_sorted:  # few runs are not
+        by_position = np.argsort(position[rows])
+        rows = rows[by_position]
+    position_of_rank_1 = query_starts(n_ret)  # per query
+    query_of_hit = query[rows]
     return Hits(
         judgments.n_queries,
         judgments.pool_query,
-        query=judged_query,
-        rank=judged_position - first_position_of_query + 1,  # from 1
-        row=pool_row[judged_rows],
+        query=query_of_hit,
+        rank=position[rows] - position_of_rank_1[query_of_hit] + 1,
+        row=pool_row[rows],
         n_ret=n_ret,
     )
 
@@ -506,9 +508,7 @@ def _rows_losing_difference(run: Run, short_scores: NDArray[np.float32]) -> Ints
     return np.flatnonzero(is_equal_as_short & differs & is_same_query)
 
 
-def _last_occurrences(
-    rows: _RunRows, keys: Words, begins_of_blocks: Ints, n_queries: int
-) -> Bools | None:
+def _last_occurrences(rows: _RunRows, keys: Words, n_queries: int) -> Bools | None:
     """Return a mask of the last row of each query and document, and warn if others are left out.
 
     Parameters
@@ -517,8 +517,6 @@ def _last_occurrences(
         The rows of judged queries.
     keys : ndarray of uint64, shape (n_rows,)
         A hash of the query and document of each row.
-    begins_of_blocks : ndarray of int
-        The first row of each block of adjacent rows of the same query.
     n_queries : int
         The number of queries of the rows.
 
@@ -529,8 +527,8 @@ def _last_occurrences(
     """
     # If each query has one block, as in most runs, each block can be searched alone: faster.
     begins_of_queries = None
-    if len(begins_of_blocks) == n_queries:
-        begins_of_queries = begins_of_blocks
+    if len(rows.begins_of_blocks) == n_queries:
+        begins_of_queries = rows.begins_of_blocks
     # A mask of the rows before another row of the same query and document.
     is_surplus = repeated_pairs(rows.query, rows.docnos, keys, begins_of_queries)
     if is_surplus is None:

@@ -121,14 +121,13 @@ def simplify_all(texts: Sequence[str]) -> list[str]:
         return list(map(simplify, texts))
     lower_case = lines.casefold()
     without_blanks = _BLANKS_OF_LINE.sub("", lower_case)
-    # Ids that differ in leading zeros alone, such as q1 and q01, differ in length. If all have the
-    # same length, zeros need not be removed, which is faster. This is not so with decimal zeros:
-    # 1.0 and 001 look alike.
+    # Ids that look alike because of zeros differ in length, as q01 and q1, or have decimal zeros,
+    # as 1.0 and 001. Without such ids, zeros may stay, which is faster.
     ids_without_blanks = without_blanks.split("\n")
     lengths = set(map(len, ids_without_blanks))
-    has_equal_lengths = len(lengths) == 1
     may_have_decimal_zeros = ".0" in without_blanks
-    if has_equal_lengths and not may_have_decimal_zeros:
+    may_differ_in_zeros = len(lengths) > 1 or may_have_decimal_zeros
+    if not may_differ_in_zeros:
         return ids_without_blanks
     without_decimal_zeros = _DECIMAL_ZEROS_OF_LINE.sub(r"\1", without_blanks)
     simplified = _LEADING_ZEROS_OF_LINE.sub(r"\1", without_decimal_zeros)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from ..collection import AspectView
-from ..kernels.hits import running_sum, sums
+from ..kernels.hits import sums
 from ..kernels.mean_errors import standard_error
 from ..orders.tuple_order import gaps_to_best
 from .scales import Judged
@@ -99,19 +99,14 @@ def kendall(cells: Cells) -> Floats:
     pairs = _n_pairs(group_size)
     ties_x = _tied_pairs(group, cells.x, weight, n_groups)
     ties_y = _tied_pairs(group, cells.y, weight, n_groups)
-    # Two elements are tied on both x and y if they are in the same cell.
-    ties_both = sums(group, _n_pairs(weight), n_groups)
-    # `ties_x` and `ties_y` both contain these ties: add them once, after subtracting them twice.
-    untied = pairs - ties_x - ties_y + ties_both
-    # Untied pairs are concordant or discordant. Cells are sorted by x, so that a pair is discordant
-    # if the later element has the smaller y.
+    ties_both = sums(group, _n_pairs(weight), n_groups)  # pairs within the same cell
+    ties = ties_x + ties_y - ties_both  # on x, y or both
+    # Elements are sorted by x: a pair is discordant if the later one has the smaller y.
     discordant = _inversions(group, cells.y, weight, n_groups)
-    concordant_less_discordant = untied - 2 * discordant
-    untied_x = pairs - ties_x
-    untied_y = pairs - ties_y
-    scale = np.sqrt(untied_x) * np.sqrt(untied_y)
+    concordant = pairs - ties - discordant
+    scale = np.sqrt(pairs - ties_x) * np.sqrt(pairs - ties_y)
     tau: Floats = np.full(n_groups, np.nan)
-    np.divide(concordant_less_discordant, scale, out=tau, where=scale > 0)
+    np.divide(concordant - discordant, scale, out=tau, where=scale > 0)
     return tau
 
 
@@ -126,51 +121,38 @@ def _tied_pairs(group: Ints, code: Ints, weight: Ints, n_groups: int) -> Floats:
 
     `group`, `code` and `weight`, the number of elements, are those of cells.
     """
-    # A tie is all cells of a group with the same code. It has one integer as its key.
-    n_codes = int(code.max(initial=0)) + 1
-    key_of_cell = group.astype(np.int64) * n_codes + code
-    distinct_keys, inverse = np.unique(key_of_cell, return_inverse=True)
-    tie_of_cell = inverse.reshape(-1)  # NumPy 2.0 may return another shape
-    n_ties = len(distinct_keys)
-    tie_size = sums(tie_of_cell, weight, n_ties)  # in elements
-    group_of_tie = distinct_keys // n_codes
-    return sums(group_of_tie, _n_pairs(tie_size), n_groups)
+    n_elements = pd.Series(weight).groupby([group, code]).sum()
+    group_of_tie = n_elements.index.get_level_values(0)
+    pairs_of_tie = _n_pairs(n_elements.to_numpy())
+    return sums(group_of_tie.to_numpy(dtype=np.intp), pairs_of_tie, n_groups)
 
 
 def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Floats:
     """Return, per group, the number of pairs whose earlier element has the larger value.
 
-    Of two values, the larger one has a 1 at the highest bit where they differ. So each pair is
-    counted at this bit, among the elements whose higher bits are equal, which are called a block.
-    For the values 2, 1, 0 in binary: 10, 01, 00 has two inversions at the bit of 2 (10 before 01
-    and 00), and one at the bit of 1 (01 before 00, in the block of elements that begin with 0).
+    Written in binary, two values have the same leading bits, then the larger one has a 1 and the
+    smaller one a 0. So pairs are counted by this bit, among elements with the same leading bits:
+    those in which a 1 comes before a 0. For example, 10, 01, 00 have two such pairs by the first
+    bit, and one by the second bit, among the elements that begin with 0.
 
     Parameters
     ----------
     group, values, weight : ndarray of int, shape (n_cells,)
-        The group, the value and the number of elements of each cell, sorted by group.
+        The group, the value and the number of elements of each cell.
     n_groups : int
         The number of groups.
     """
     inversions = np.zeros(n_groups)
-    block = group.astype(np.int64)  # before the highest bit, each group is a block
     n_bits = int(values.max(initial=0)).bit_length()
+    block = group.astype(np.int64)  # a number for the group and the leading bits
     for bit in reversed(range(n_bits)):
-        # A stable order brings blocks together and keeps the order of elements within them.
-        order = np.argsort(block, kind="stable")
-        block = block[order]
-        values = values[order]
-        weight = weight[order]
-        group = group[order]
         bit_value = (values >> bit) & 1  # 0 or 1
-        # The number of elements of the same block with a 1 that come before each cell.
-        weight_of_ones = weight * bit_value
-        ones_before = running_sum(weight_of_ones, block) - weight_of_ones
-        # Each element with a 0 is the later one of an inversion with each of these.
-        inversions_of_cell = np.where(bit_value == 0, weight * ones_before, 0)
-        inversions += sums(group, inversions_of_cell, n_groups)
-        # Each block becomes two: that of the zeros, and that of the ones.
-        block = block * 2 + bit_value
+        number_of_ones = pd.Series(weight * bit_value)
+        ones_so_far = number_of_ones.groupby(block).cumsum().to_numpy()
+        # Each element with a 0 is the later one of a pair with each 1 before it in the block.
+        pairs_of_cell = np.where(bit_value == 0, weight * ones_so_far, 0)
+        inversions += sums(group, pairs_of_cell, n_groups)
+        block = 2 * block + bit_value
     return inversions
 
 
@@ -363,7 +345,8 @@ def association(
     squares_y = weight * dy * dy
     spread_x = sums(group, squares_x, n_groups)
     spread_y = sums(group, squares_y, n_groups)
-    # The variance of the covariation of each group over all permutations of y.
+    # The variance of the covariation of each group over all permutations of y is
+    # Σ(x - x̄)² Σ(y - ȳ)² / (n - 1), as in Pitman's permutation test of a correlation.
     degrees_of_freedom = np.maximum(group_size - 1, 1)
     variance = spread_x * spread_y / degrees_of_freedom
     standard_error_of_sum = np.sqrt(variance.sum())
@@ -437,23 +420,31 @@ def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, ob
 def _expected_difference(view: AspectView, cells: Cells, is_top: Bools) -> float:
     """Return how the top label would be associated with y if it continued the lower labels' trend.
 
-    The trend is the slope of a regression of y on the gains of an aspect, over the elements below
-    its top label, `~is_top`. Return 0 if there is none, as the gains are equal.
+    The trend is a regression of y on the gains of an aspect, over the elements below its top label.
+    Return 0 if there is none. `is_top` is the mask of cells with the top label.
     """
     gains = view.scale.gains[cells.x]
     other_grade = cells.y.astype(np.float64)
-    # slope = covariation of gains and y / variation of gains, their covariation with themselves
-    covariation, _ = association(cells, gains, other_grade, ~is_top)
-    variation_of_gains, _ = association(cells, gains, gains, ~is_top)
-    has_trend = variation_of_gains > 0
-    if not has_trend:
+    slope = _regression_slope(cells, gains, other_grade, kept=~is_top)
+    if slope is None:
         return 0.0
-    slope = covariation / variation_of_gains
-    # If y were slope * gains on all labels, the association of the top label with y would be slope
+    # If y were slope * gains for all labels, the association of the top label with y would be slope
     # times that with the gains.
     top_indicator = is_top.astype(np.float64)  # 1 for the top label, else 0
     association_with_gains, _ = association(cells, top_indicator, gains)
     return slope * association_with_gains
+
+
+def _regression_slope(cells: Cells, x: Floats, y: Floats, kept: Bools) -> float | None:
+    """Return the slope of a regression of y on x within groups, None if x is constant.
+
+    It is Σ(x - x̄)(y - ȳ) / Σ(x - x̄)², over the cells of the mask `kept`.
+    """
+    covariation, _ = association(cells, x, y, kept)
+    variation, _ = association(cells, x, x, kept)
+    if variation > 0:
+        return covariation / variation
+    return None
 
 
 def _number_of_errors(difference: float, error: float) -> float:

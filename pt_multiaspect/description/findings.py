@@ -155,22 +155,21 @@ def propose_scales(statistics: Statistics, findings: Sequence[Finding]) -> dict[
     propose no more changes: if a code is removed or a scale reversed, its threshold differs.
     """
     judged = statistics.judged
-    scales = {view.name: as_given(view.label_counts) for view in judged.views}
-    changed_scales = _change_scales(scales, findings)
-    # No scale may be left, or no other one than before.
-    if not changed_scales or changed_scales == scales:
+    has_changes = any(finding.changes for finding in findings)
+    if not has_changes:
         return _scales_to_declare(judged)
-
+    scales = {view.name: as_given(view.label_counts) for view in judged.views}
     # All rounds read the same labels on other scales.
     labelled_judgments = _select_labels(judged.given, tuple(scales))
     for _ in range(_MOST_ROUNDS):
+        changed_scales = _change_scales(scales, findings)
+        are_all_left_out = not changed_scales
+        if are_all_left_out or changed_scales == scales:
+            break
         scales = changed_scales
         judged_on_scales = read_judged(labelled_judgments, Aspects(scales))
         judged = replace(judged_on_scales, answers=judged.answers)
-        findings_of_round = _findings_about_scales(judged, statistics)
-        changed_scales = _change_scales(scales, findings_of_round)
-        if not changed_scales or changed_scales == scales:
-            break
+        findings = _findings_about_scales(judged, statistics)
     return _scales_to_declare(judged)
 
 
@@ -243,10 +242,9 @@ def _remedy(finding: Finding, scales: Aspects) -> str:
     """Return the remedy of a finding as code, given the scales that all findings propose."""
     if finding.changes is None:
         return finding.remedy
-    # A change is the scale to declare, or None to leave the aspect out. The first finding about an
-    # aspect decides: the aspect may be among the scales although this finding would leave it out.
-    for name, changed_aspect in finding.changes.items():
-        leaves_out = changed_aspect is None
-        if leaves_out and name in scales:
-            return LOOK
+    left_out = [name for name, changed in finding.changes.items() if changed is None]
+    # If another finding declares a scale of such an aspect instead, there is no single remedy.
+    is_disputed = not scales.keys().isdisjoint(left_out)
+    if is_disputed:
+        return LOOK
     return declaration(scales)

@@ -218,17 +218,17 @@ def _gap_below_top(view: AspectView) -> str:
     next_to_top = float(label[-2])
     if _is_top_declared(view, top, next_to_top):
         return ""
-    share = count[-1] / count.sum()
-    is_rare = share < _RARE
-    # The gap is compared with the length of the scale of the other labels: from 0 or the lowest
-    # label, as negative labels are codes, too. It has at least two grades, so its length is 1 or
-    # more.
     gap = top - next_to_top
+    # The length of the scale of the other labels. Negative ones are codes, too.
     lowest = max(float(label[0]), 0.0)
     length_without_top = next_to_top - lowest
+    if not _exceeds_other_gaps(gap, label[:-1], length_without_top):
+        return ""
+    # The label must also be rare, or far above that scale, which has a length of at least 1.
+    share = count[-1] / count.sum()
+    is_rare = share < _RARE
     is_far = gap >= _FAR * max(length_without_top, 1.0)
-    is_remarkable = is_rare or is_far
-    if not is_remarkable or not _exceeds_other_gaps(gap, label[:-1], length_without_top):
+    if not is_rare and not is_far:
         return ""
     percentage = percent(share)
     below = spell(next_to_top)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -113,17 +113,18 @@ def read_judged(qrels: object, spec: AspectSpec) -> Judged:
     else:
         names = tuple(spec)
     columns = _columns(qrels)
+    aspects = spec or names
     try:
-        # Without aspects, `views` raises the error that there are none.
-        views = judgments.views(spec or names or None)
+        if not aspects:
+            views = judgments.views(None)  # raises the error that there are none
+        else:
+            views = judgments.views(aspects)
     except MultiAspectError:
         # Labels that are not grades of declared scales are set aside; other errors remain.
-        if not isinstance(spec, Aspects):
-            raise
-        off_scale = _off_scale_labels(judgments.views(names), spec)
+        off_scale = _off_scale_labels(judgments, names, spec)
         if not off_scale:
             raise
-        on_scale = _without_off_scale(judgments, names, spec)
+        on_scale = _without_off_scale(judgments, names, off_scale)
         return Judged(
             judgments=on_scale,
             views=on_scale.views(spec),
@@ -140,24 +141,32 @@ def read_judged(qrels: object, spec: AspectSpec) -> Judged:
     )
 
 
-def _off_scale_labels(views: Sequence[AspectView], aspects: Aspects) -> dict[str, Floats]:
-    """Return the labels above or between the grades, by aspect that has such labels."""
+def _off_scale_labels(
+    judgments: Judgments, names: tuple[str, ...], spec: AspectSpec
+) -> dict[str, Floats]:
+    """Return the labels above or between the declared grades, by aspect that has such labels.
+
+    `names` are the aspects. Without scales, `spec` declares no grades.
+    """
+    if not isinstance(spec, Aspects):
+        return {}
     off_scale_labels = {}
-    for view in views:
-        aspect = aspects[view.name]
-        is_off_scale = _is_off_scale(view.label, aspect)
+    for view in judgments.views(names):
+        is_off_scale = _is_off_scale(view.label, spec[view.name])
         if is_off_scale.any():
             off_scale_labels[view.name] = view.label[is_off_scale]
     return off_scale_labels
 
 
-def _without_off_scale(judgments: Judgments, names: tuple[str, ...], aspects: Aspects) -> Judgments:
-    """Return the judgments with missing labels in place of those that are not on the scales."""
+def _without_off_scale(
+    judgments: Judgments, names: tuple[str, ...], off_scale: Mapping[str, Floats]
+) -> Judgments:
+    """Return the judgments with missing labels in place of those that are off their scales."""
     labels = {}
     for view in judgments.views(names):
-        aspect = aspects[view.name]
-        is_off_scale = _is_off_scale(view.label, aspect)
-        labels[view.name] = np.where(is_off_scale, np.nan, view.label)
+        wrong_labels = off_scale.get(view.name, np.zeros(0))
+        is_wrong = np.isin(view.label, wrong_labels)
+        labels[view.name] = np.where(is_wrong, np.nan, view.label)
     return with_labels(judgments, labels)
 
 

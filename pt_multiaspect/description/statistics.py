@@ -462,9 +462,17 @@ def _variants(aspect: Aspect, scale_property: str) -> list[Aspect]:
     # Probabilities, if the scale has other ones than its labels.
     if parts.probabilities is None:
         return []
-    # Other increasing probabilities, neither 0 nor 1.
-    changed_probabilities = parts.probabilities**2 * 0.9 + 0.05
+    changed_probabilities = _change_probabilities(parts.probabilities)
     return [parts._replace(probabilities=changed_probabilities).to_aspect()]
+
+
+def _change_probabilities(probabilities: Floats) -> Floats:
+    """Return other increasing probabilities, neither 0 nor 1: [0, 0.5, 1] -> [0.05, 0.275, 0.95].
+
+    Any others would do.
+    """
+    changed: Floats = probabilities**2 * 0.9 + 0.05
+    return changed
 
 
 def _bend(gains: Floats) -> Floats:

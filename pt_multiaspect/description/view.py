@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import re
 import shlex
 from typing import Any, NamedTuple
@@ -262,16 +263,15 @@ def _range_edges(lowest: float, highest: float, is_whole: bool) -> Floats:
     """Return the edges of about ten ranges from the lowest to the highest label, in order.
 
     There is one edge more than ranges. Ranges of whole numbers have equally many labels, but for
-    the last one.
+    the last one: labels 0 to 25 in ranges of 2 have the edges 0, 2, …, 24 and 25.
     """
     if not is_whole:
         return np.linspace(lowest, highest, 11)
-    # Labels 0 to 25 in ranges of 2: 0, 2, …, 24, and the last edge 25.
-    labels_per_range = max(1, round((highest - lowest) / 10))
-    # The last range begins early enough to have at least half of these labels, up to and with
-    # `highest`; a shorter one is part of the range before.
-    first_too_late = highest + 1 - labels_per_range / 2
-    lower_edges = np.arange(lowest, first_too_late, labels_per_range)
+    length = highest - lowest
+    labels_per_range = max(1, round(length / 10))
+    # A rest of more than half as many labels is a range of its own, else part of the last one.
+    n_ranges = math.ceil((length + 1) / labels_per_range - 0.5)
+    lower_edges = lowest + labels_per_range * np.arange(n_ranges)
     return np.append(lower_edges, highest)
 
 

@@ -230,32 +230,25 @@ def aggregate(
     1    all  mine  0.75
     """
     confidence = _check_options(ci, ci_method, mean)
-    # The values, and the groups and clusters of their topics.
-    perquery = read_long_frame(perquery)
     has_intervals = confidence is not None
-    groups, clusters = _read_groups_and_clusters(by, cluster, perquery, has_intervals)
-    has_weights_or_repeats = weights is not None or over is not None
-    if macro and has_weights_or_repeats:
-        raise MultiAspectError("macro= gives all groups the same weight: omit weights= and over=")
-    perquery = drop_missing(perquery, "aggregate")
+    if weights is not None or over is not None:
+        _refuse_weights_and_repeats(macro, has_intervals)
 
-    # What the frame records of its measures is read here. Then the record, an attribute of the
-    # frame, is left out, as pandas copies it in every operation.
+    # The values, the groups and clusters of their topics, and their measures.
+    perquery = read_long_frame(perquery)
+    groups, clusters = _read_groups_and_clusters(by, cluster, perquery, has_intervals)
+    perquery = drop_missing(perquery, "aggregate")
     measure_by_label = measures_by_label(perquery, measures)
     unit_scores = _labels_of_unit_scores(perquery, measure_by_label)
     _warn_of_unknown_ranges(perquery, measure_by_label)
+    # The frame's record of measures has been read. pandas would copy it in every operation.
     perquery = without_attrs(perquery)
 
-    # Some options exclude each other.
-    if confidence is not None and has_weights_or_repeats:
-        raise MultiAspectError(
-            "ci= is defined for topics of equal weight and one value per topic: omit weights= and "
-            "over="
-        )
+    # The options that depend on topics and measures.
     if clusters is not None:
         _check_clusters_apply(clusters, confidence, ci_method)
-    method = ("ci_method", ci_method)
-    macro_mean = read_macro(macro, groups, clusters, measure_by_label, method)
+    interval_method = ("ci_method", ci_method)  # its parameter and value, for errors
+    macro_mean = read_macro(macro, groups, clusters, measure_by_label, interval_method)
     topic_weights = _read_weights(weights, perquery)
     _check_values_per_topic(perquery, over)
 
@@ -333,6 +326,17 @@ def _check_options(ci: float | None, ci_method: str, mean: str) -> float | None:
     check_mean = choice("mean", *_MEANS)
     check_mean(mean)
     return confidence
+
+
+def _refuse_weights_and_repeats(macro: bool, has_intervals: bool) -> None:
+    """Raise an error for macro means or intervals: there are weights, or several seeds or folds."""
+    if macro:
+        raise MultiAspectError("macro= gives all groups the same weight: omit weights= and over=")
+    if has_intervals:
+        raise MultiAspectError(
+            "ci= is defined for topics of equal weight and one value per topic: omit weights= and "
+            "over="
+        )
 
 
 def _read_groups_and_clusters(
@@ -624,24 +628,31 @@ def _check_mean(
         remedy = f"leave it out, as in perquery[perquery['measure'] != {label!r}], or omit mean="
         if not aggregate_is_mean(measure):
             raise MultiAspectError(f"mean={mean!r}: {label} is not averaged over topics; {remedy}")
-        low, high = _stated_or_observed_range(measure, values)
-        if low < -_ROUNDING or high > 1 + _ROUNDING:
+        range_beyond_unit = _range_beyond_unit(measure, values)
+        if range_beyond_unit is not None:
+            low, high = range_beyond_unit
             raise MultiAspectError(
                 f"mean={mean!r}: expected measures between 0 and 1, got {label} from {low:g} to "
                 f"{high:g}; {remedy}"
             )
 
 
-def _stated_or_observed_range(
+def _range_beyond_unit(
     measure: AnyMeasure | None, values: pd.Series[float]
-) -> tuple[float, float]:
-    """Return the range that a measure states if it exceeds [0, 1], else that of the values."""
+) -> tuple[float, float] | None:
+    """Return a range that exceeds [0, 1]; None if neither that of a measure nor its values do.
+
+    A measure may state its range. Values may exceed it all the same, such as percentages.
+    """
     stated = _stated_range(measure)
-    if stated is not None:
-        low, high = stated
-        if low < 0 or high > 1:
-            return low, high
-    return values.min(), values.max()
+    observed = (values.min(), values.max())
+    for values_range in (stated, observed):
+        if values_range is None:
+            continue
+        low, high = values_range
+        if low < -_ROUNDING or high > 1 + _ROUNDING:
+            return values_range
+    return None
 
 
 def _to_scale(values: Floats, mean: str) -> Floats:
@@ -810,42 +821,79 @@ def _aggregate_values(
     group : str
         As for `_aggregate_topics`.
     """
-    macro = None
-    if group == MACRO:  # None without macro means, when groups may have this name
-        macro = options.macro
-    is_one_group = group != ALL and macro is None
     subject = f"{label} of {name}"
+    if options.macro is not None and group == MACRO:
+        return _aggregate_groups(values, label, options.macro, options, subject)
+    is_one_group = group != ALL
     if is_one_group:
         subject += f" in the group {group}"
-    if options.over is not None:  # without macro means and intervals
+    if options.over is not None:
         return _aggregate_repeats(values, label, options.over, options, subject)
 
-    measure = options.measures[label]
-    qids = values["qid"].tolist()
-    weights = options.weights
-    macro_groups = None
-    if macro is not None:
-        macro_groups = macro.groups_of_topics(qids)
-        # Without a value in each group, there is no mean over the groups.
-        if macro_groups is None:
-            return {}
-        weights = _equal_weights(macro_groups, qids)
-    with errors_of(subject):
-        mean = _weighted_aggregate(measure, values, weights)
-    cells = {label: _from_scale(mean, options.mean)}
+    mean = _aggregate_cell(values, label, options.weights, options, subject)
     if options.intervals is None:
-        return cells
-
-    clusters = clusters_of_topics(options.intervals.clusters, qids)
+        return mean
     # A group of one topic or cluster has no interval; for all topics, this is an error.
+    clusters = clusters_of_topics(options.intervals.clusters, values["qid"].tolist())
     if is_one_group and len(clusters) == 1:
-        return cells
+        return mean
+    ends = _interval_cells(values, label, clusters, None, options, subject)
+    return {**mean, **ends}
+
+
+def _aggregate_groups(
+    values: pd.DataFrame, label: str, macro: MacroMean, options: _Options, subject: str
+) -> dict[str, float]:
+    """Return the macro mean and the ends of its interval, by column; see `_aggregate_values`.
+
+    There are none without a value in each of the groups of `macro`.
+    """
+    qids = values["qid"].tolist()
+    groups = macro.groups_of_topics(qids)
+    if groups is None:
+        return {}
+    mean = _aggregate_cell(values, label, _equal_weights(groups, qids), options, subject)
+    if options.intervals is None:
+        return mean
+    clusters = clusters_of_topics(options.intervals.clusters, qids)
+    ends = _interval_cells(values, label, clusters, groups, options, subject)
+    return {**mean, **ends}
+
+
+def _aggregate_cell(
+    values: pd.DataFrame,
+    label: str,
+    weights: Mapping[str, float] | None,
+    options: _Options,
+    subject: str,
+) -> dict[str, float]:
+    """Return the aggregate of one measure for one run, by its column; see `_aggregate_values`."""
+    with errors_of(subject):
+        aggregate_on_scale = _weighted_aggregate(options.measures[label], values, weights)
+    return {label: _from_scale(aggregate_on_scale, options.mean)}
+
+
+def _interval_cells(
+    values: pd.DataFrame,
+    label: str,
+    clusters: Clusters,
+    groups: TopicGroups | None,
+    options: _Options,
+    subject: str,
+) -> dict[str, float]:
+    """Return the ends of the interval of one measure for one run, by column.
+
+    `clusters` are those of the topics, and `groups` those of a macro mean; for the other
+    parameters, see `_aggregate_values`.
+    """
+    assert options.intervals is not None
+    measure = options.measures[label]
     with errors_of(f"no interval for {subject}"):
-        ends = _interval(measure, label, values, clusters, macro_groups, options.intervals)
+        ends_on_scale = _interval(measure, label, values, clusters, groups, options.intervals)
     # Reciprocals reverse the order of the ends.
-    low, high = sorted(_from_scale(end, options.mean) for end in ends)
+    low, high = sorted(_from_scale(end, options.mean) for end in ends_on_scale)
     low_column, high_column = options.added_columns(label)
-    return {**cells, low_column: low, high_column: high}
+    return {low_column: low, high_column: high}
 
 
 def _aggregate_repeats(
@@ -988,24 +1036,30 @@ def _interval(
         raise MultiAspectError(
             f"expected at least two topics, got {n_topics}; evaluate more topics, or omit {remedy}"
         )
-    # Intervals are known for means over topics. Any other aggregate must be a function of the mean,
-    # as a sum is: n_topics times the mean. Its interval is this function of the mean's interval.
+    _check_aggregate_of_mean(measure, values)
+    if intervals.method == "bootstrap":  # which `aggregate` refuses for clusters and macro means
+        ends_of_mean = bootstrap_interval(values, intervals.confidence)
+    else:
+        limits = intervals.ranges[label]
+        ends_of_mean = mean_interval(values, intervals.confidence, limits, clusters, groups)
+    # An aggregate that is a function of the mean has the interval between these values of it.
+    ends = [_aggregate_of_mean(measure, end, n_topics) for end in ends_of_mean]
+    return sorted(ends)  # the function may decrease
+
+
+def _check_aggregate_of_mean(measure: AnyMeasure | None, values: Floats) -> None:
+    """Raise an error if the aggregate of a measure is not a function of the mean over topics.
+
+    A sum is one: the number of topics times the mean.
+    """
     mean = float(values.mean())
-    aggregate_of_mean = _aggregate_of_mean(measure, mean, n_topics)
+    aggregate_of_mean = _aggregate_of_mean(measure, mean, len(values))
     aggregate_of_values = aggregate_values(measure, values.tolist())
     is_function_of_mean = math.isclose(
         aggregate_of_mean, aggregate_of_values, rel_tol=1e-9, abs_tol=1e-12
     )
     if not is_function_of_mean:
         raise MultiAspectError("its aggregate is not a function of the mean over topics")
-
-    if intervals.method == "bootstrap":  # without clusters and macro means, see `aggregate`
-        ends_of_mean = bootstrap_interval(values, intervals.confidence)
-    else:
-        limits = intervals.ranges[label]
-        ends_of_mean = mean_interval(values, intervals.confidence, limits, clusters, groups)
-    ends = [_aggregate_of_mean(measure, end, n_topics) for end in ends_of_mean]
-    return sorted(ends)  # the function may decrease
 
 
 def _aggregate_of_mean(measure: AnyMeasure | None, mean: float, n_topics: int) -> float:

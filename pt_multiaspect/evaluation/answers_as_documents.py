@@ -132,21 +132,27 @@ def _first_judged_answers(plan: Plan, outcomes: Sequence[Outcome]) -> _JudgedAns
 
     There are at most `_MOST_ALONE`. Each run has one answer per topic, which no other run has.
     """
-    # One run with the answers of all runs, which need any score.
     run_of_docno: dict[str, int] = {}
-    union: dict[str, dict[str, float]] = {}
     for run, outcome in enumerate(outcomes):
-        for qid, docno in outcome.documents.items():
+        for docno in outcome.documents.values():
             run_of_docno[docno] = run
-            answers_of_topic = union.setdefault(qid, {})
-            answers_of_topic[docno] = 1.0
     # The hits of a run are its judged documents: the row of each in the judgments, and its query.
-    judged = Rankings(union, plan.judgments).hits
-    rows = judged.row[:_MOST_ALONE]
-    queries = judged.query[:_MOST_ALONE]
+    union = Rankings(_run_of_all_answers(outcomes), plan.judgments)
+    rows = union.hits.row[:_MOST_ALONE]
+    queries = union.hits.query[:_MOST_ALONE]
     docnos = plan.judgments.docnos[rows].tolist()
     runs = [run_of_docno[docno] for docno in docnos]
     return _JudgedAnswers(rows, queries, docnos, runs)
+
+
+def _run_of_all_answers(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
+    """Return one run that retrieves the answers of all runs, by topic, with equal scores."""
+    run: dict[str, dict[str, float]] = {}
+    for outcome in outcomes:
+        for qid, docno in outcome.documents.items():
+            answers_of_topic = run.setdefault(qid, {})
+            answers_of_topic[docno] = 1.0
+    return run
 
 
 def _evaluate_alone(

@@ -96,8 +96,8 @@ def fill_labels(
     named_runs.check_files()
     rankings = [join(name, run, judgments) for name, run in named_runs]
 
-    # The universe: the judged and the retrieved documents. A view has their labels on one aspect;
-    # its scale is that of the qrels, as it cannot be inferred from documents without labels.
+    # All judged and retrieved documents, and their labels on each aspect. The scales are those of
+    # the qrels: documents without labels do not change what is inferred.
     universe = join_universe(judgments, judged_views, rankings, cutoff)
     scales = Aspects({view.name: view.aspect for view in judged_views})
     views = universe.views(scales)
@@ -111,17 +111,22 @@ def fill_labels(
     for view, labels_of_aspect in zip(views, filled_labels, strict=True):
         column = _column_of_aspect(view.name, judgments)
         label_columns[column] = labels_of_aspect
-        n_without_label = int((~view.known).sum())
-        n_missing = int(np.isnan(labels_of_aspect).sum())
-        n_filled = n_without_label - n_missing
-        record[view.name] = {"filled": n_filled, "missing": n_missing, "by": source}
-
-    # Further columns of the qrels are kept.
-    other_columns = ("query_id", "doc_id", *record)
-    further_columns = [column for column in universe.columns if column not in other_columns]
+        record[view.name] = _count_filled(view, labels_of_aspect, source)
+    ids_and_aspects = ("query_id", "doc_id", *scales)
+    further_columns = [column for column in universe.columns if column not in ids_and_aspects]
     frame = _frame_of_labels(universe, label_columns, further_columns)
     frame.attrs[FILLED] = record
     return frame
+
+
+def _count_filled(view: AspectView, labels: Floats, source: str) -> dict[str, Any]:
+    """Return the record of an aspect: the numbers of filled and of missing labels, and the source.
+
+    `view` has the labels before, and `labels` those after missing ones were filled.
+    """
+    n_missing_before = int((~view.known).sum())
+    n_missing = int(np.isnan(labels).sum())
+    return {"filled": n_missing_before - n_missing, "missing": n_missing, "by": source}
 
 
 def _frame_of_labels(
@@ -169,12 +174,11 @@ def _fill_missing(
     ndarray of float, shape (n_aspects, n_documents)
         NaN where the model has no label either.
     """
-    is_missing = np.stack([~view.known for view in views])
+    is_missing = np.stack([~view.known for view in views])  # aspects × documents
     labels = np.stack([view.label for view in views])
-    number_of_draw = np.zeros(1, dtype=np.intp)
-    draws = draw_labels(model, universe, views, is_missing, seed, number_of_draw)
-    only_draw = draws[0]  # in the order of the True elements of `is_missing`
-    labels[is_missing] = only_draw
+    draw_0 = np.array([0])
+    drawn_labels = draw_labels(model, universe, views, is_missing, seed, draw_0)
+    labels[is_missing] = drawn_labels[0]
     return labels
 
 

@@ -447,14 +447,13 @@ def labels_of_answers(measures: Mapping[str, Any]) -> set[str]:
 
     labels: set[str] = set()
     for label in labels_of_means:
-        declared_aspects = measures[label].spec or ()
-        aspects = set(declared_aspects)
-        # A mean that declares no aspects combines all criteria. Beside other measures, which
-        # evaluate rankings, it may evaluate rankings, too.
-        if not aspects and not has_other_measures:
-            aspects = criteria
-        is_of_criteria = aspects <= criteria
-        if aspects and is_of_criteria:
+        declared_aspects = measures[label].spec
+        if declared_aspects:
+            combines_criteria = criteria.issuperset(declared_aspects)
+        else:
+            # It combines all criteria, unless it evaluates rankings, as other measures do.
+            combines_criteria = bool(criteria) and not has_other_measures
+        if combines_criteria:
             labels.add(label)
     return labels
 

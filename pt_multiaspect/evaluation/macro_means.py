@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from .._typing import Ints
 from .._validation import boolean
@@ -151,35 +152,22 @@ def _are_groups_drawn(by: Mapping[str, str], clusters: Mapping[str, str]) -> boo
     by, clusters : mapping of str to str
         The group and the cluster of each topic.
     """
-    # Each group with each cluster of its topics, once.
-    distinct_pairs = {(group, clusters[qid]) for qid, group in by.items()}
-
-    # A group in several pairs is divided among several clusters. If no group is divided, each lies
-    # in one cluster as a whole.
-    divided_group = _first_repeated(group for group, _ in distinct_pairs)
-    if divided_group is None:
-        return True
-    # In the same way, if no cluster is divided, each lies within one group.
-    divided_cluster = _first_repeated(cluster for _, cluster in distinct_pairs)
-    if divided_cluster is None:
-        return False
+    cluster_of_topic = [clusters[qid] for qid in by]
+    topics = pd.DataFrame({"group": list(by.values()), "cluster": cluster_of_topic})
+    clusters_per_group = topics.groupby("group")["cluster"].nunique()
+    divided_groups = clusters_per_group.index[clusters_per_group > 1]
+    if divided_groups.empty:
+        return True  # each group is within one cluster
+    groups_per_cluster = topics.groupby("cluster")["group"].nunique()
+    divided_clusters = groups_per_cluster.index[groups_per_cluster > 1]
+    if divided_clusters.empty:
+        return False  # each cluster is within one group
     macro_parameter = parameter("macro")
     raise MultiAspectError(
         f"{macro_parameter}: expected clusters that all lie within groups, or all contain whole "
-        f"groups, but the cluster {divided_cluster} has topics of several groups, and the group "
-        f"{divided_group} has topics of several clusters"
+        f"groups, but the cluster {divided_clusters[0]} has topics of several groups, and the group "
+        f"{divided_groups[0]} has topics of several clusters"
     )
-
-
-def _first_repeated(names: Iterable[str]) -> str | None:
-    """Return a name that occurs several times, the first in alphabetical order, or None."""
-    seen: set[str] = set()
-    repeated: set[str] = set()
-    for name in names:
-        if name in seen:
-            repeated.add(name)
-        seen.add(name)
-    return min(repeated, default=None)
 
 
 def _warn_of_few_drawn(drawn_clusters: Collection[str]) -> None:

@@ -277,7 +277,7 @@ def _patterns(groups: pd.Series) -> Iterator[str]:
     groups : Series of str
         The group of each topic, by qid.
     """
-    separators = _separators_after_groups(groups)
+    separators = _separators_after_groups(groups)  # one or several characters, such as "_-"
     if not separators:
         yield from _PATTERNS_WITHOUT_SEPARATOR
         return
@@ -286,9 +286,9 @@ def _patterns(groups: pd.Series) -> Iterator[str]:
     part = f"[^{characters}]+"
     if len(separators) > 1:
         separator = f"[{characters}]"
-    elif separators in ".|+":  # these have another meaning in patterns
-        separator = re.escape(separators)
-    else:  # without needless backslashes, as users see the pattern
+    elif separators in (".", "|", "+"):
+        separator = rf"\{separators}"  # it has another meaning in patterns
+    else:
         separator = separators
     yield rf"(\d+){separator}.*"  # 12 of 12_a_b
     yield rf"({part}){separator}.*"  # q12 of q12_a_b

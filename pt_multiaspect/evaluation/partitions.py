@@ -307,25 +307,22 @@ class Evaluator:
         # A part without judged queries has one row, without a value, that only tells its run.
         has_no_value = rows["value"].isna()
         is_judged = rows["qid"].isin(self._plan.judgments.qids)
-        is_placeholder = has_no_value & ~is_judged
-        placeholders = rows[is_placeholder]
-        rows = rows[~is_placeholder]
-        check_one_value(rows)
-        self._check_all_runs(runs, rows, placeholders)
+        only_tells_run = has_no_value & ~is_judged
+        values_of_queries = rows[~only_tells_run]
+        check_one_value(values_of_queries)
+        self._check_all_runs(runs, values_of_queries, rows[only_tells_run])
 
-        values = self._read_values(runs, rows)  # shape (n_runs, n_measures, n_queries)
+        # Runs × measures × queries, NaN for missing values. A query may lack all measures of a run.
+        values = self._read_values(runs, values_of_queries)
         is_missing = np.isnan(values)
-        lacks_query = np.asarray(is_missing.all(axis=1))  # shape (n_runs, n_queries)
+        lacks_query = np.asarray(is_missing.all(axis=1))  # runs × queries
         self._check_all_measures(runs, is_missing, lacks_query)
         if self._by == "run":
             self._check_all_queries(runs, lacks_query)
         # With parts of runs, queries that are in no part count as empty rankings.
         if lacks_query.any():
-            empty_ranking = Rankings({}, self._plan.judgments)
-            values_if_empty = self._plan.values(empty_ranking)  # shape (n_measures, n_queries)
+            values = self._fill_empty_rankings(values, lacks_query)
             self._warn_of_missing_topics(runs, lacks_query)
-            lacks_values = lacks_query[:, np.newaxis, :]  # the same for all measures
-            values = np.where(lacks_values, values_if_empty, values)
         result = self._plan.frame(runs, list(values))
         measure_of_label = dict(zip(self._plan.labels, self._plan.measures, strict=True))
         record_measures(result, measure_of_label)
@@ -430,6 +427,21 @@ class Evaluator:
             "of the results was lost"
         )
 
+    def _fill_empty_rankings(self, values: Floats, lacks_query: Bools) -> Floats:
+        """Return values in which the queries that a run lacks have those of an empty ranking.
+
+        Parameters
+        ----------
+        values : ndarray of float, shape (n_runs, n_measures, n_queries)
+            The values.
+        lacks_query : ndarray of bool, shape (n_runs, n_queries)
+            Whether a run has no value for a query.
+        """
+        empty_ranking = Rankings({}, self._plan.judgments)
+        values_if_empty = self._plan.values(empty_ranking)  # shape (n_measures, n_queries)
+        lacks_values = lacks_query[:, np.newaxis, :]  # the same for all measures
+        return np.where(lacks_values, values_if_empty, values)
+
     def _warn_of_missing_topics(self, runs: list[str], lacks_query: Bools) -> None:
         """Warn, in one message, of the runs that lack judged topics which count.
 
@@ -459,6 +471,20 @@ def _positions(names: pd.Series, known: Any) -> Ints:
     return positions
 
 
+def _key_of_group(frame: Any) -> Any:
+    """Return the name of a group of ``groupby(…).apply``, None for frames of other origin.
+
+    It is the value of the column by which rows were grouped, or a tuple for several columns.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        return None
+    key = getattr(frame, "name", None)
+    is_column = isinstance(key, pd.Series)  # called name, of a frame that is no group
+    if is_column:
+        return None
+    return key
+
+
 def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
     """Return rows with the column of their group, which pandas' ``groupby(…).apply`` leaves out.
 
@@ -480,23 +506,19 @@ def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
     has_queries = "qid" in rows.columns or "query_id" in rows.columns
     if has_runs and has_queries:
         return rows
-    # The name of a group by one column is the value of this column in all its rows. Groups by
-    # several columns have a tuple as their name.
-    group = None
-    if isinstance(frame, pd.DataFrame):
-        group = getattr(frame, "name", None)
-    is_by_one_column = group is not None and pd.api.types.is_scalar(group)
-    if has_queries and is_by_one_column:
-        return rows.assign(name=group)
-    if has_runs and is_by_one_column:
-        return rows.assign(qid=group)
-    # Missing query ids are an error of the run that is read from the rows.
+    key = _key_of_group(frame)
+    is_by_one_column = key is not None and not isinstance(key, tuple)
+    if is_by_one_column and has_queries:
+        return rows.assign(name=key)
+    if is_by_one_column and has_runs:
+        return rows.assign(qid=key)
     if has_runs:
+        # Missing query ids are an error of the run that is read from the rows.
         return rows
 
     got = choices(rows.columns)
     remedy = ""
-    if isinstance(group, tuple):
+    if isinstance(key, tuple):
         remedy = (
             ". In pandas, apply leaves out the columns of groups: use [ev(part) for _, part "
             "in table.groupby(...)]"

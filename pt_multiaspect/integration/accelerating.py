@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby, product
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ir_measures
@@ -211,13 +211,14 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
         qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}}
         run = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
         evaluator = ir_measures.pytrec_eval.evaluator(self.measures, qrels)
-        # First all measures of the first group on q1, then on q2, then the second group on q1, …
+        # Its results begin with the first group on q1, the first group on q2, the second group on
+        # q1, and so on: each block of results on q1 is one group.
         metrics = evaluator._iter_calc(run)
-        measures_of_blocks: list[list[AnyMeasure]] = []
-        for _, block in groupby(metrics, key=lambda metric: metric.query_id):
-            measures_of_blocks.append([metric.measure for metric in block])
-        # Every other block, those on q1, since those on q2 have the same measures.
-        return measures_of_blocks[::2]
+        groups: list[list[AnyMeasure]] = []
+        for qid, block in groupby(metrics, key=lambda metric: metric.query_id):
+            if qid == "q1":
+                groups.append([metric.measure for metric in block])
+        return groups
 
     def _iter_calc(self, run: object) -> Iterator[Metric]:
         """Yield the values of a run, in the order of pytrec_eval."""
@@ -228,16 +229,20 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
             return
         rankings = Rankings(frame, self._prepared.judgments)
         row_of_qid = _rows_by_judged_qid(rankings, self._prepared.judgments)
-        remaining = self._metrics(run, frame, rankings, row_of_qid)
-        # As in pytrec_eval: by group of measures, then by query, then by measure of the group.
+        metrics = self._metrics(run, frame, rankings, row_of_qid)
+        # Measures in no group come last: pytrec_eval confuses them with others when it computes all
+        # of them together. A dict contains each key once, in the order of the first ones.
+        keys = dict.fromkeys([*self._order(row_of_qid), *metrics])
+        for measure_and_qid in keys:
+            if measure_and_qid in metrics:
+                yield metrics[measure_and_qid]
+
+    def _order(self, qids: Iterable[str]) -> Iterator[tuple[AnyMeasure, str]]:
+        """Yield measures and queries in the order of the results of pytrec_eval."""
         for measures in self._groups:
-            for qid, measure in product(row_of_qid, measures):
-                metric = remaining.pop((measure, qid), None)
-                if metric is not None:
-                    yield metric
-        # What remains is of measures that are in no group, as pytrec_eval confuses them with others
-        # when it computes all of them together.
-        yield from remaining.values()
+            for qid in qids:
+                for measure in measures:
+                    yield measure, qid
 
     def _metrics(
         self, run: object, frame: pd.DataFrame, rankings: Rankings, row_of_qid: Mapping[str, int]

@@ -60,10 +60,8 @@ class LastJudgments(threading.local):
         last = self.of(qrels)
         # A copy of judgments, like a pickled one, has the qrels, but no cached results.
         without_results = copy(last)
-        # One result depends on the qrels only: the hash table of the judged pairs. It is computed
-        # once for all copies, and stored in the copy under the key by which `Judgments` finds it.
-        pairs = last.pairs
-        without_results.compute_once("pairs", lambda: pairs)
+        # The hash table of pairs depends on the qrels only, so that all copies have the same.
+        without_results._share_pairs(last)
         return without_results
 
 
@@ -196,7 +194,7 @@ def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
     If their labels are fractions, these remain. `_original` is the function of ir-measures that
     this one replaces.
     """
-    if not _has_other_labels(qrels):
+    if not _has_floats_or_gaps(qrels):
         return _original(measures, qrels)
     measures = list(measures)
     of_relevance = [measure for measure in measures if reads_relevance_only(measure)]
@@ -234,17 +232,20 @@ def _labelled_pairs(qrels: pd.DataFrame, measures: Iterable[AnyMeasure]) -> pd.D
     return labelled
 
 
-def _has_other_labels(qrels: Any) -> bool:
-    """Return whether qrels are a frame whose relevance labels are floats or incomplete."""
-    if not isinstance(qrels, pd.DataFrame):
-        return False
-    n_columns = list(qrels.columns).count("relevance")
-    if n_columns != 1:
+def _has_floats_or_gaps(qrels: Any) -> bool:
+    """Return whether labels of relevance in a frame are floats, or missing for some documents.
+
+    Only then are they converted to integers, or rows left out. Qrels of other forms are not, nor
+    are those without one column relevance, which ir-measures rejects.
+    """
+    if not isinstance(qrels, pd.DataFrame) or "relevance" not in qrels:
         return False
     labels = qrels["relevance"]
-    if pd.api.types.is_float_dtype(labels.dtype):
-        return True
-    return bool(labels.isna().any())
+    if isinstance(labels, pd.DataFrame):  # the column is repeated
+        return False
+    has_floats = pd.api.types.is_float_dtype(labels.dtype)
+    has_gaps = bool(labels.isna().any())
+    return has_floats or has_gaps
 
 
 def _check_integers(measures: Iterable[AnyMeasure], label: float) -> None:
