@@ -120,8 +120,9 @@ def test_values_are_those_of_ir_measures() -> None:
 )
 @pytest.mark.usefixtures("strecall")
 def test_subtopics_reach_the_back_end(qrels: Any) -> None:
-    """They used to collapse to one, so that a document of one subtopic of two covered everything."""
-    assert evaluate_run(qrels, StRecall @ 1) == [0.5, 0.0]
+    """The first document of q1, d2, has subtopic 1 of 1 and 2, with label 1; that of q2 has none."""
+    assert evaluate_run(qrels, StRecall @ 1) == [1 / 2, 0.0]
+    # Subtopic 2 of q1 alone has a label of at least 2, by another document.
     assert evaluate_run(qrels, StRecall(rel=2) @ 1) == [0.0, 0.0]
 
 
@@ -148,17 +149,28 @@ def test_values_do_not_depend_on_the_order_of_rows() -> None:
 
 @pytest.mark.usefixtures("strecall")
 def test_pools_of_any_size() -> None:
-    """From five documents per topic on, their labels are compared with scores."""
-    rows = [
-        ("q1", f"d{n}", (n + int(subtopic)) % 2, subtopic) for n in range(9) for subtopic in "12"
-    ]
-    assert evaluate_run(pd.DataFrame(rows, columns=LONG.columns), StRecall @ 1) == [0.5]
+    """A topic of nine documents, large enough for checks that labels are no scores, is evaluated too.
+
+    Documents with an even number have subtopic 2, the others subtopic 1.
+    """
+    rows = []
+    for number in range(9):
+        has_subtopic_1 = number % 2
+        rows.append(("q1", f"d{number}", has_subtopic_1, "1"))
+        rows.append(("q1", f"d{number}", 1 - has_subtopic_1, "2"))
+    qrels = pd.DataFrame(rows, columns=LONG.columns)
+    # The first document of the run, d2, has one of the two subtopics.
+    assert evaluate_run(qrels, StRecall @ 1) == [1 / 2]
 
 
 @pytest.mark.usefixtures("strecall")
 def test_a_repeated_evaluation_notices_other_subtopics() -> None:
-    other = LONG.assign(iteration=["1", "2", "1", "2", "3", "1", "2", "2"])
-    assert evaluate_run(LONG, StRecall @ 1) == [0.5, 0.0]
+    """Judgments of the same documents and labels are not taken for those of before."""
+    assert evaluate_run(LONG, StRecall @ 1) == [1 / 2, 0.0]
+    # The document d3 of q1 now has a subtopic of its own, the third of q1.
+    subtopics_of_q1 = ["1", "2", "1", "2", "3"]
+    subtopics_of_q2 = ["1", "2", "2"]
+    other = LONG.assign(iteration=subtopics_of_q1 + subtopics_of_q2)
     assert evaluate_run(other, StRecall @ 1) == [pytest.approx(1 / 3), 0.0]
 
 
@@ -191,10 +203,16 @@ def test_a_back_end_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.usefixtures("strecall")
 def test_an_iteration_that_may_be_a_round_of_judging_is_reported() -> None:
-    rounds = LONG.drop_duplicates(["query_id", "doc_id"])
+    """It may if no document has two; a column named subtopic leaves no doubt."""
+    one_per_document = LONG.drop_duplicates(["query_id", "doc_id"])
     with pytest.warns(MultiAspectWarning, match="two values of iteration"):
-        evaluate_run(rounds, StRecall @ 1)
-    evaluate_run(rounds.rename(columns={"iteration": "subtopic"}), StRecall @ 1)
+        evaluate_run(one_per_document, StRecall @ 1)
+    evaluate_run(one_per_document.rename(columns={"iteration": "subtopic"}), StRecall @ 1)
+
+
+@pytest.mark.usefixtures("strecall")
+def test_iterations_beside_several_aspects_are_reported() -> None:
+    """Subtopics may be columns as well, so that it is said which are evaluated."""
     with pytest.warns(MultiAspectWarning, match="columns relevance, credibility"):
         evaluate_run(LONG.assign(credibility=1), StRecall @ 1)
 
@@ -227,13 +245,22 @@ def test_invalid_judgments_by_subtopic() -> None:
 
 
 def test_other_measures_on_judgments_by_subtopic() -> None:
+    """A document has a label per subtopic, so that nDCG does not know which to take."""
     with pytest.raises(MultiAspectError, match="iteration contains subtopics, from_subtopics"):
         evaluate_run(LONG, [nDCG @ 10, alpha_nDCG @ 20])
-    # A number of a subtopic used to be an aspect.
-    numbered = (
-        LONG.iloc[[0, 2, 4]].rename(columns={"iteration": "subtopic"}).astype({"subtopic": int})
+
+
+def test_a_column_of_subtopics_is_no_aspect() -> None:
+    """Though it has numbers as labels do."""
+    qrels = pd.DataFrame(
+        {
+            "query_id": "q1",
+            "doc_id": ["d1", "d2", "d3"],
+            "relevance": [1, 1, 2],
+            "subtopic": [1, 1, 2],
+        }
     )
-    assert ma.Judgments(numbered).label_names == ("relevance",)
+    assert ma.Judgments(qrels).label_names == ("relevance",)
 
 
 def test_one_aspect_has_no_subtopics() -> None:

@@ -46,24 +46,24 @@ def collection() -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
 
 def test_equals_ir_measures_run_by_run(collection):
     qrels, runs = collection
-    long = evaluate(runs, qrels, MEASURES, progress=False)
-    assert list(long.columns) == ["name", "qid", "measure", "value"]
-    assert len(long) == len(runs) * 4 * len(MEASURES)
-    names = {"qid": "query_id", "docno": "doc_id", "label": "relevance"}
+    table = evaluate(runs, qrels, MEASURES, progress=False)
+    assert list(table.columns) == ["name", "qid", "measure", "value"]
+    n_topics = 4
+    assert len(table) == len(runs) * n_topics * len(MEASURES)
+    object_by_label = {
+        str(measure): AP if measure == "map" else measure  # ir-measures does not know "map"
+        for measure in MEASURES
+    }
+    columns = {"qid": "query_id", "docno": "doc_id", "label": "relevance"}
     for name, run in runs.items():
-        for measure, label in zip(
-            [*MEASURES[:3], AP], [*map(str, MEASURES[:3]), "map"], strict=True
-        ):
-            expected = {
-                m.query_id: m.value
-                for m in ir_measures.iter_calc(
-                    [measure], qrels.rename(columns=names), run.rename(columns=names)
-                )
-            }
-            got = long[(long["name"] == name) & (long["measure"] == label)].set_index("qid")[
-                "value"
-            ]
-            assert got.to_dict() == pytest.approx(expected, abs=1e-12)
+        for label, measure in object_by_label.items():
+            metrics = ir_measures.iter_calc(
+                [measure], qrels.rename(columns=columns), run.rename(columns=columns)
+            )
+            expected = {metric.query_id: metric.value for metric in metrics}
+            rows = table[(table["name"] == name) & (table["measure"] == label)]
+            values = rows.set_index("qid")["value"]
+            assert values.to_dict() == pytest.approx(expected, abs=1e-12)
 
 
 def test_two_processes_give_the_same_values(collection):

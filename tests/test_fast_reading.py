@@ -5,11 +5,11 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import itertools
 import lzma
 import re
 import subprocess
 import sys
-import textwrap
 import zipfile
 from collections.abc import Callable
 from decimal import Decimal
@@ -196,28 +196,36 @@ def test_scores_are_read_to_the_last_bit(scores: list[tuple[float, int]]) -> Non
 
 @pytest.mark.every(2)
 def test_decimals_between_two_floats_are_rounded_as_python_does() -> None:
-    """One digit after hundreds decides; tools with a fast conversion are a bit off."""
+    """A decimal in the middle of two floats, and one that differs in the last of hundreds of digits.
+
+    Tools with a fast conversion of decimals are a bit off.
+    """
     rng = np.random.default_rng(0)
     decimals = []
     for value in rng.random(200).tolist():
-        between = (Decimal(value) + Decimal(float(np.nextafter(value, 2)))) / 2
-        decimals += [
-            f"{between:f}",
-            f"{between:f}1",
-            f"{between - Decimal(10) ** -70:f}",
-            f"{value:.25g}",
-        ]
-    check_run("".join(f"q Q0 d{n} 0 {decimal} t\n" for n, decimal in enumerate(decimals)).encode())
+        next_value = float(np.nextafter(value, 2))
+        middle = (Decimal(value) + Decimal(next_value)) / 2
+        slightly_more = f"{middle:f}1"
+        slightly_less = f"{middle - Decimal(10) ** -70:f}"
+        short_of_middle = f"{value:.25g}"
+        decimals += [f"{middle:f}", slightly_more, slightly_less, short_of_middle]
+    lines = [f"q Q0 d{number} 0 {decimal} t\n" for number, decimal in enumerate(decimals)]
+    check_run("".join(lines).encode())
 
 
 @pytest.mark.parametrize(
-    "word", ["True", "TRUE", "false", "NA", "None", "0x1", "1_0", "1,5", "1e", "\u0663"]
-)
-def test_words_are_no_numbers(word: str) -> None:
-    """pandas reads a column of True as ones, so a file of nothing but these is the hardest."""
-    check_run(f"q Q0 d 1 {word} t\nq Q0 e 2 {word} t\n".encode())
-    check_run(f"q Q0 d {word} 1 t\nq Q0 e {word} 2 t\n".encode())
-    check_run(RUN + f"q Q0 d 1 {word} t\n".encode())
+    "word",
+    [
+        "True", "TRUE", "false", "NA", "None", "0x1", "1,5", "1e",
+        "1_0",  # a number for `float`, but not in TREC files
+        "\u0663",  # the Arabic digit 3, as `float` has it
+    ],
+)  # fmt: skip
+def test_words_as_scores_and_ranks_are_read_as_python_does(word: str) -> None:
+    """pandas reads a column of nothing but "True" as ones, so that this is the hardest case."""
+    check_run(f"q Q0 d 1 {word} t\nq Q0 e 2 {word} t\n".encode())  # both scores
+    check_run(f"q Q0 d {word} 1 t\nq Q0 e {word} 2 t\n".encode())  # both ranks
+    check_run(RUN + f"q Q0 d 1 {word} t\n".encode())  # one score after numbers
 
 
 @pytest.mark.every(2)
@@ -282,37 +290,45 @@ def test_large_ids_and_lines_of_one_query() -> None:
     check_run("\n".join(lines).encode())
 
 
+READ_IN_PROCESSES = """
+import sys
+import joblib
+import pandas as pd
+import pt_multiaspect as ma
+
+folder = sys.argv[1]
+qrels = {f"q{q}": {f"doc{n:05}": n % 3 for n in range(0, 300, 7)} for q in range(10)}
+evaluator = ma.evaluator(qrels, ["nDCG@10"])
+
+def evaluate(name):
+    return evaluator(ma.read_run(folder + "/" + name).assign(name=name))
+
+expected = ma.evaluate(folder, qrels, ["nDCG@10"], progress=False)
+with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
+    tables = joblib.Parallel()(joblib.delayed(evaluate)(name) for name in "ab")
+table = evaluator.complete(pd.concat(tables))
+print(table.equals(expected), len(table))
+"""
+
+
 @pytest.mark.slow
 def test_reading_in_the_parent_and_in_forked_processes(tmp_path: Path) -> None:
-    """Threads that a reader starts are missing in forked processes, which then wait for them for ever."""
-    lines = "".join(
+    """Threads that a reader starts are missing in forked processes, which would wait for them for ever."""
+    lines = [
         f"q{q} Q0 doc{rank:05} {rank} {1000 - rank} tag\n"
         for q in range(10)
         for rank in range(1000)
-    )
+    ]
     for name in "ab":
-        (tmp_path / name).write_text(lines)
-    script = f"""
-        import joblib
-        import pandas as pd
-        import pt_multiaspect as ma
-        qrels = {{f"q{{q}}": {{f"doc{{n:05}}": n % 3 for n in range(0, 300, 7)}} for q in range(10)}}
-        ev = ma.evaluator(qrels, ["nDCG@10"])
-        def evaluate(name):
-            return ev(ma.read_run({str(tmp_path)!r} + "/" + name).assign(name=name))
-        expected = ma.evaluate({str(tmp_path)!r}, qrels, ["nDCG@10"], progress=False)
-        with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
-            found = ev.complete(pd.concat(joblib.Parallel()(joblib.delayed(evaluate)(name) for name in "ab")))
-        print(found.equals(expected), len(found))
-    """
+        (tmp_path / name).write_text("".join(lines))
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
+        [sys.executable, "-c", READ_IN_PROCESSES, str(tmp_path)],
         capture_output=True,
         text=True,
         timeout=100,
         check=False,
     )
-    assert done.stdout == "True 20\n", done.stderr
+    assert done.stdout == "True 20\n", done.stderr  # two runs on ten topics
 
 
 def test_evaluation_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,71 +377,125 @@ def test_compressed_files(tmp_path: Path, form: str) -> None:
         ma.read_run(path)
 
 
-def test_gzip_with_padding_and_names() -> None:
-    named = io.BytesIO()
-    with gzip.GzipFile("a.run", "wb", fileobj=named) as file:
-        file.write(RUN)
-    for content in (
-        named.getvalue(),
-        gzip.compress(RUN) + bytes(7),
+def gzip_with_name(content: bytes) -> bytes:
+    stream = io.BytesIO()
+    with gzip.GzipFile("a.run", "wb", fileobj=stream) as file:
+        file.write(content)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        gzip_with_name(RUN),
+        gzip.compress(RUN) + bytes(7),  # padded with zeros
         gzip.compress(b"") + gzip.compress(RUN),
-    ):
-        pd.testing.assert_frame_equal(
-            ma.read_run(io.BytesIO(content)), ma.read_run(io.BytesIO(RUN))
-        )
-    wrong_sum = bytearray(gzip.compress(RUN))
-    wrong_sum[-8] ^= 1
-    for rest in (b"m", b"more", b"more " * 1000, bytes(3) + b"\x1fx"):
-        with pytest.raises(MultiAspectError, match=r"damaged gzip file: .*byte \d+"):
-            ma.read_run(io.BytesIO(gzip.compress(RUN) + rest))
-    for content in (bytes(wrong_sum), gzip.compress(RUN)[:-4]):
-        with pytest.raises(MultiAspectError, match="a damaged gzip file"):
-            ma.read_run(io.BytesIO(content))
+    ],
+    ids=["name", "padding", "two streams"],
+)
+def test_gzip_with_padding_and_names(content: bytes) -> None:
+    expected = ma.read_run(io.BytesIO(RUN))
+    pd.testing.assert_frame_equal(ma.read_run(io.BytesIO(content)), expected)
 
 
-def test_data_after_a_bzip2_stream() -> None:
-    """They were dropped without a word; padding and several streams, as pbzip2 writes them, are read."""
+@pytest.mark.parametrize(
+    "rest",
+    [b"m", b"more", b"more " * 1000, bytes(3) + b"\x1fx"],
+    ids=["a letter", "a word", "many words", "zeros, then half of the beginning of a stream"],
+)
+def test_data_after_a_gzip_stream(rest: bytes) -> None:
+    with pytest.raises(MultiAspectError, match=r"damaged gzip file: .*byte \d+"):
+        ma.read_run(io.BytesIO(gzip.compress(RUN) + rest))
+
+
+def test_gzip_with_a_wrong_sum_or_without_an_end() -> None:
+    """The last eight bytes are the check sum and the length."""
+    stream = bytearray(gzip.compress(RUN))
+    stream[-8] ^= 1  # changes a bit of the sum
+    with pytest.raises(MultiAspectError, match="a damaged gzip file"):
+        ma.read_run(io.BytesIO(bytes(stream)))
+    without_length = gzip.compress(RUN)[:-4]
+    with pytest.raises(MultiAspectError, match="a damaged gzip file"):
+        ma.read_run(io.BytesIO(without_length))
+
+
+def many_lines() -> bytes:
+    return b"".join(b"q1 Q0 d%d 0 %d tag\n" % (row, -row) for row in range(90_000))
+
+
+def compress_in_parts(compress: Callable[[bytes], bytes], content: bytes) -> bytes:
+    """Return a stream for every 9999 bytes, as pbzip2 does."""
+    starts = range(0, len(content), 9999)
+    return b"".join(compress(content[start : start + 9999]) for start in starts)
+
+
+def test_padding_and_several_streams_of_bzip2() -> None:
     stream = bz2.compress(RUN)
-    lines = b"".join(b"q1 Q0 d%d 0 %d tag\n" % (row, -row) for row in range(90_000))
-    parts = b"".join(
-        bz2.compress(lines[start : start + 9999]) for start in range(0, len(lines), 9999)
-    )
+    zeros = bytes(10**7)
+    lines = many_lines()
     for content, expected in (
-        (stream + bytes(7), RUN),
+        (stream + bytes(7), RUN),  # padded with zeros
         (stream + bz2.compress(b"") + bytes(2) + stream, RUN + RUN),
-        (bz2.compress(bytes(10**7)), bytes(10**7)),
-        (parts, lines),
+        (bz2.compress(zeros), zeros),
+        (compress_in_parts(bz2.compress, lines), lines),
     ):
         assert load(io.BytesIO(content)).data == expected
-    for rest in (b"q9 Q0 d1 1 2 tag\n", b"B", bytes(3) + b"BZx"):
-        with pytest.raises(MultiAspectError, match=r"damaged bzip2 file: other data .*byte \d+"):
-            ma.read_run(io.BytesIO(stream + rest))
-    for bit in range(8 * 10):  # BZh, the level of compression, and the beginning of the first block
-        damaged = bytearray(stream + stream)
-        damaged[len(stream) + bit // 8] ^= 1 << bit % 8
-        if bit // 8 == 3 and ord("1") <= damaged[len(stream) + 3] <= ord("9"):  # another level
-            assert load(io.BytesIO(bytes(damaged))).data == RUN + RUN
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [b"q9 Q0 d1 1 2 tag\n", b"B", bytes(3) + b"BZx"],
+    ids=["a line", "the first byte of a stream", "zeros, then nearly the beginning of a stream"],
+)
+def test_data_after_a_bzip2_stream(rest: bytes) -> None:
+    """They are not dropped without a word."""
+    with pytest.raises(MultiAspectError, match=r"damaged bzip2 file: other data .*byte \d+"):
+        ma.read_run(io.BytesIO(bz2.compress(RUN) + rest))
+
+
+def test_any_wrong_bit_at_the_beginning_of_a_second_bzip2_stream() -> None:
+    """It begins with "BZh", the level of compression from "1" to "9", and six bytes of the first block."""
+    stream = bz2.compress(RUN)
+    position_of_level = 3
+    for position, bit in itertools.product(range(10), range(8)):
+        second = bytearray(stream)
+        second[position] ^= 1 << bit
+        content = stream + bytes(second)
+        is_another_level = position == position_of_level and chr(second[3]) in "123456789"
+        if is_another_level:  # which is as good
+            assert load(io.BytesIO(content)).data == RUN + RUN
         else:
             with pytest.raises(MultiAspectError, match="a damaged bzip2 file"):
-                load(io.BytesIO(bytes(damaged)))
+                load(io.BytesIO(content))
 
 
-def test_data_after_an_xz_stream() -> None:
+def test_padding_and_several_streams_of_xz() -> None:
+    """Padding is by multiples of four bytes."""
     stream = lzma.compress(RUN)
-    lines = b"".join(b"q1 Q0 d%d 0 %d tag\n" % (row, -row) for row in range(90_000))
-    parts = b"".join(
-        lzma.compress(lines[start : start + 9999]) for start in range(0, len(lines), 9999)
-    )
+    zeros = bytes(10**7)
+    lines = many_lines()
     for content, expected in (
         (stream + bytes(8), RUN),
         (stream + lzma.compress(b"") + bytes(4) + stream, RUN + RUN),
-        (lzma.compress(bytes(10**7)), bytes(10**7)),
-        (parts, lines),
+        (lzma.compress(zeros), zeros),
+        (compress_in_parts(lzma.compress, lines), lines),
     ):
         assert load(io.BytesIO(content)).data == expected
-    for rest in (b"q9 Q0 d1 1 2 tag\n", b"\xfd", bytes(4) + b"\xfd7zXx"):
-        with pytest.raises(MultiAspectError, match=r"damaged xz file: other data .*byte \d+"):
-            ma.read_run(io.BytesIO(stream + rest))
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [b"q9 Q0 d1 1 2 tag\n", b"\xfd", bytes(4) + b"\xfd7zXx"],
+    ids=["a line", "the first byte of a stream", "zeros, then nearly the beginning of a stream"],
+)
+def test_data_after_an_xz_stream(rest: bytes) -> None:
+    with pytest.raises(MultiAspectError, match=r"damaged xz file: other data .*byte \d+"):
+        ma.read_run(io.BytesIO(lzma.compress(RUN) + rest))
+
+
+def test_a_wrong_bit_in_any_byte_of_an_xz_stream() -> None:
+    """After the six bytes by which the format is known."""
+    stream = lzma.compress(RUN)
     for position in range(6, len(stream)):
         damaged = bytearray(stream)
         damaged[position] ^= 1
