@@ -55,14 +55,13 @@ class TableLike:
         return self._frame
 
 
-@pytest.mark.parametrize("convert", [pl.from_dict, TableLike])
+def as_polars_frame(frame: pd.DataFrame) -> pl.DataFrame:
+    return pl.DataFrame({name: frame[name].to_numpy() for name in frame})
+
+
+@pytest.mark.parametrize("convert", [as_polars_frame, TableLike])
 def test_frames_of_other_libraries_are_read_with_their_names(convert: Any) -> None:
-    qrels, run = (
-        convert(frame)
-        if convert is TableLike
-        else pl.DataFrame({name: frame[name].to_numpy() for name in frame})
-        for frame in (WIDE, RUN)
-    )
+    qrels, run = convert(WIDE), convert(RUN)
     assert Judgments(qrels).label_names == ("relevance", "credibility")
     assert evaluate(qrels, run) == evaluate(WIDE, RUN)
 
@@ -276,22 +275,35 @@ def test_a_column_of_nothing_is_no_aspect(form: As) -> None:
     assert ma.Judgments(form(QRELS.assign(note=None))).label_names == ("relevance", "credibility")
 
 
+def as_decimals(column: pd.Series) -> list[decimal.Decimal]:
+    """Return six decimals of each number, as SQL reads 0.5."""
+    return [decimal.Decimal(f"{number:.6f}") for number in column]
+
+
 @pytest.mark.every(2)
 @pytest.mark.parametrize("form", FORMS)
-def test_decimals_are_numbers_and_times_are_not(form: As) -> None:
-    """SQL reads 0.5 as a decimal."""
-    decimals = [decimal.Decimal(f"{label}.0") for label in QRELS["label"]]
-    assert (
-        ma.Judgments(form(QRELS.assign(label=decimals))).labels("relevance").tolist()
-        == QRELS["label"].tolist()
-    )
-    run = RUNS["a"].assign(score=[decimal.Decimal(str(score)) for score in RUNS["a"]["score"]])
-    expected = ma.evaluate(RUNS["a"], QRELS, MEASURE, progress=False)["value"].tolist()
-    assert ma.evaluate(form(run), QRELS, MEASURE, progress=False)["value"].tolist() == expected
-    long = LONG.assign(value=[decimal.Decimal(f"{value:.6f}") for value in LONG["value"]])
-    plain = pd.DataFrame({column: LONG[column].tolist() for column in ("name", "qid", "measure")})
-    expected = ma.aggregate(plain.assign(value=[float(value) for value in long["value"]]))
-    pd.testing.assert_frame_equal(ma.aggregate(form(long)), expected)
+def test_decimals_are_labels_and_scores(form: As) -> None:
+    qrels = form(QRELS.assign(label=as_decimals(QRELS["label"])))
+    assert ma.Judgments(qrels).labels("relevance").tolist() == QRELS["label"].tolist()
+    run = form(RUNS["a"].assign(score=as_decimals(RUNS["a"]["score"])))
+    values = ma.evaluate(run, QRELS, MEASURE, progress=False)["value"]
+    expected = ma.evaluate(RUNS["a"], QRELS, MEASURE, progress=False)["value"]
+    assert values.tolist() == expected.tolist()
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("form", FORMS)
+def test_decimals_are_values(form: As) -> None:
+    decimals = as_decimals(LONG["value"])
+    with_decimals = form(LONG.assign(value=decimals))
+    keys = {column: LONG[column].tolist() for column in ("name", "qid", "measure")}
+    with_floats = pd.DataFrame({**keys, "value": [float(value) for value in decimals]})
+    pd.testing.assert_frame_equal(ma.aggregate(with_decimals), ma.aggregate(with_floats))
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("form", FORMS)
+def test_times_are_no_labels(form: As) -> None:
     noon = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.timezone.utc)
     with pytest.raises(MultiAspectError, match="invalid label Timestamp"):
         ma.Judgments(form(QRELS.assign(label=noon))).labels("relevance")
@@ -308,22 +320,23 @@ def test_missing_decimals_of_arrow_are_missing() -> None:
 
 
 @pytest.mark.skipif(pa is None, reason="requires PyArrow")
-def test_missing_values_of_dictionary_encoded_columns_are_missing() -> None:
-    """NumPy reads them as the last distinct value."""
+def test_missing_labels_of_dictionary_encoded_columns_are_missing() -> None:
+    """The column has a code per row and a list of values; NumPy reads a missing code as the last value."""
     labels = pa.chunked_array([pa.array([0, 1, None, 1] * 3).dictionary_encode()])
+    settings = {"measure": "AP", "qid": QID, "aspects": {"relevance": 1}}
     with pytest.raises(MultiAspectError, match=r"3 of 12 rows \(NaN\)"):
-        ma.ranking_score(labels, SCORE, measure="AP", qid=QID, aspects={"relevance": 1})
-    expected = ma.ranking_score(
-        [0, 1, 0, 1] * 3, SCORE, measure="AP", qid=QID, aspects={"relevance": 1}
-    )
+        ma.ranking_score(labels, SCORE, **settings)
+    expected = ma.ranking_score([0, 1, 0, 1] * 3, SCORE, **settings)
     for form in (labels, labels.chunk(0), pa.table({"relevance": labels})):
-        score = ma.ranking_score(
-            form, SCORE, measure="AP", qid=QID, aspects={"relevance": 1}, missing="lowest"
-        )
-        assert score == expected
-    qid = pa.chunked_array([pa.array([*"aabbccddee", None, "f"]).dictionary_encode()])
+        assert ma.ranking_score(form, SCORE, **settings, missing="lowest") == expected
+
+
+@pytest.mark.skipif(pa is None, reason="requires PyArrow")
+def test_missing_queries_of_dictionary_encoded_columns_are_errors() -> None:
+    qids = ["a", "a", "b", "b", "c", "c", "d", "d", "e", "e", None, "f"]
+    encoded = pa.chunked_array([pa.array(qids).dictionary_encode()])
     with pytest.raises(MultiAspectError, match="got none in row 10"):
-        ma.ranking_score(Y, SCORE, measure="CAM", qid=qid)
+        ma.ranking_score(Y, SCORE, measure="CAM", qid=encoded)
 
 
 @pytest.mark.parametrize("method", ["toPandas", "collect", "compute"])
@@ -336,10 +349,10 @@ def test_frames_that_are_not_in_memory_name_the_method_that_computes_them(method
             call(lazy)
 
 
-def test_the_name_of_a_column_names_its_aspect() -> None:
-    for form in (parameter.values[0] for parameter in FORMS[:1]):
-        named = form(pd.Series([0, 1] * 6, name="credibility"))
-        assert ma.ranking_score(named, SCORE, measure="CAM(aspects='credibility')", qid=QID) > 0
+@pytest.mark.parametrize("form", FORMS[:1])
+def test_the_name_of_a_column_names_its_aspect(form: As) -> None:
+    labels = form(pd.Series([0, 1] * 6, name="credibility"))
+    assert ma.ranking_score(labels, SCORE, measure="CAM(aspects='credibility')", qid=QID) > 0
 
 
 def test_results_of_an_evaluator_are_frames_of_the_same_library() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import math
 from typing import Any
@@ -57,42 +58,59 @@ def test_table_1_has_nine_orders() -> None:
     assert sorted(golden("toma_table1.json")) == sorted(ORDERS)
 
 
+def scales_and_labels(
+    embedding: dict[str, list[float]], embedded: str
+) -> tuple[Aspects, dict[str, dict[float, float]]]:
+    """Return the scales of the aspects of a table, and the label of each of its values by aspect.
+
+    The values are the grades themselves, or the gains of the grades 0, 1, 2, …
+    """
+    if embedded == "grades":
+        aspects = Aspects({aspect: Aspect(values) for aspect, values in embedding.items()})
+        labels = {
+            aspect: {value: value for value in values} for aspect, values in embedding.items()
+        }
+    else:
+        aspects = Aspects(
+            {aspect: Aspect(len(values) - 1, gains=values) for aspect, values in embedding.items()}
+        )
+        labels = {
+            aspect: {value: grade for grade, value in enumerate(values)}
+            for aspect, values in embedding.items()
+        }
+    return aspects, labels
+
+
 @pytest.mark.parametrize("embedded", ["grades", "gains"])
 @pytest.mark.parametrize(
     ("name", "axes"),
     [*((name, "gains") for name in ORDERS), *((name, "equal") for name in ORDERS[:3])],
 )
 def test_table_1(name: str, axes: str, embedded: str) -> None:
-    """Row 1 has aspects of equal spans; in rows 2 and 3 the longer axis is the more important aspect."""
+    """The classes of tuples of relevance and correctness by three distances ("row1/EUCL", …).
+
+    Row 1 has aspects of equal spans; in rows 2 and 3 the longer axis is the more important aspect.
+    """
     entry = golden("toma_table1.json")[name]
-    embedding: dict[str, list[float]] = entry["embedding"]
-    if embedded == "grades":
-        aspects = Aspects({aspect: Aspect(values) for aspect, values in embedding.items()})
-        label = {(aspect, value): value for aspect, values in embedding.items() for value in values}
-    else:  # plain grades, embedded at gains
-        aspects = Aspects(
-            {aspect: Aspect(len(values) - 1, gains=values) for aspect, values in embedding.items()}
-        )
-        label = {
-            (aspect, value): grade
-            for aspect, values in embedding.items()
-            for grade, value in enumerate(values)
-        }
-    expected = [
-        {(label["relevance", r], label["correctness", c]) for r, c in tuples}
-        for tuples in entry["classes_best_first"]
-    ]
-    order = DistanceOrder(aspects, DISTANCES[name.split("/")[1]], axes=axes, gate="relevance")
-    assert [set(tuples) for tuples in order.to_list()] == expected
-    assert [len(tuples) for tuples in order.to_list()] == [len(tuples) for tuples in expected]
-    assert order.n_classes == entry["n_classes"] == len(expected)
-    for index, tuples in enumerate(reversed(expected)):
-        assert set(order.classes(sorted(tuples)).tolist()) == {index}
+    aspects, labels = scales_and_labels(entry["embedding"], embedded)
+    expected = []
+    for tuples in entry["classes_best_first"]:
+        expected.append({(labels["relevance"][r], labels["correctness"][c]) for r, c in tuples})
+    distance = DISTANCES[name.split("/")[1]]
+    order = DistanceOrder(aspects, distance, axes=axes, gate="relevance")
+    classes = order.to_list()
+    assert [set(tuples) for tuples in classes] == expected
+    assert [len(tuples) for tuples in classes] == [len(tuples) for tuples in expected]
+    assert order.n_classes == len(expected)
+    assert order.n_classes == entry["n_classes"]
+    for class_index, tuples in enumerate(reversed(expected)):  # from the worst class, 0
+        assert set(order.classes(sorted(tuples)).tolist()) == {class_index}
     # What the gate makes impossible counts as the worst tuple.
-    best = label["correctness", embedding["correctness"][-1]]
-    assert order.classes([(label["relevance", 0], best)]).tolist() == [0]
-    ungated = DistanceOrder(aspects, order.distance, axes=axes)
-    assert ungated.n_classes == len(ungated.to_list()) == entry["n_classes_full_product"]
+    most_correct = labels["correctness"][entry["embedding"]["correctness"][-1]]
+    assert order.classes([(labels["relevance"][0], most_correct)]).tolist() == [0]
+    ungated = DistanceOrder(aspects, distance, axes=axes)
+    assert ungated.n_classes == entry["n_classes_full_product"]
+    assert len(ungated.to_list()) == entry["n_classes_full_product"]
 
 
 # --- Maistro et al. 2021, Table 3: TOMA, CAM, MM ----------------------------------------------
@@ -153,32 +171,47 @@ def table_3_measures(base: Measure | str, axes: str) -> dict[str, Measure]:
     }
 
 
-@pytest.mark.parametrize("axes", ["equal", "gains"])
-@pytest.mark.parametrize("as_string", [False, True], ids=["objects", "strings"])
-@pytest.mark.parametrize("base", BASES)
-def test_table_3(base: str, as_string: bool, axes: str) -> None:
-    table = golden("toma_table3.json")
-    printed, exact = table["paper"][base], table["oracle"][base]
-    assert sorted(printed) == sorted(exact) == sorted(RANKINGS)
+def values_of_table_3(base: str, as_string: bool, axes: str) -> dict[str, dict[str, float]]:
+    """Return the value of each measure by ranking; each ranking is a topic with the same judgments."""
     measures = table_3_measures(BASES[base], axes)
     if as_string:
         measures = {
             name: ir_measures.parse_measure(str(measure)) for name, measure in measures.items()
         }
     qrels = dict.fromkeys(RANKINGS, TABLE_3_LABELS)
-    values = per_query(
-        list(measures.values()), qrels, {ranking: rank_documents(ranking) for ranking in RANKINGS}
-    )
+    run = {ranking: rank_documents(ranking) for ranking in RANKINGS}
+    values = per_query(list(measures.values()), qrels, run)
+    return {
+        ranking: {name: values[measure, ranking] for name, measure in measures.items()}
+        for ranking in RANKINGS
+    }
+
+
+@pytest.mark.parametrize("axes", ["equal", "gains"])
+@pytest.mark.parametrize("as_string", [False, True], ids=["objects", "strings"])
+@pytest.mark.parametrize("base", BASES)
+def test_table_3(base: str, as_string: bool, axes: str) -> None:
+    """TOMA and CAM as the paper prints them, and all measures as the file has them, for 15 rankings."""
+    table = golden("toma_table3.json")
+    printed, exact = table["paper"][base], table["oracle"][base]
+    assert sorted(printed) == sorted(exact) == sorted(RANKINGS)
+    values = values_of_table_3(base, as_string, axes)
     for ranking in RANKINGS:
-        results = {name: values[measure, ranking] for name, measure in measures.items()}
-        for name in (*DISTANCES, "CAM"):
-            assert round(results[name], 4) == printed[ranking][name], (ranking, name)
+        for name in ("EUCL", "MANH", "CHEB", "CAM"):
+            assert round(values[ranking][name], 4) == printed[ranking][name], (ranking, name)
         for name, value in exact[ranking].items():
-            assert results[name] == pytest.approx(value, abs=1e-9), (ranking, name)
-        assert results["WHAM"] == results["MM"]
-        assert results["GAM"] == pytest.approx(
-            math.sqrt(results["rel"] * results["cor"]), abs=1e-12
-        )
+            assert values[ranking][name] == pytest.approx(value, abs=1e-9), (ranking, name)
+
+
+@pytest.mark.parametrize("axes", ["equal", "gains"])
+@pytest.mark.parametrize("as_string", [False, True], ids=["objects", "strings"])
+@pytest.mark.parametrize("base", BASES)
+def test_means_of_table_3(base: str, as_string: bool, axes: str) -> None:
+    """WHAM with equal weights is MM, and GAM the geometric mean of relevance and correctness."""
+    for values in values_of_table_3(base, as_string, axes).values():
+        assert values["WHAM"] == values["MM"]
+        geometric_mean = math.sqrt(values["rel"] * values["cor"])
+        assert values["GAM"] == pytest.approx(geometric_mean, abs=1e-12)
 
 
 @pytest.mark.slow
@@ -195,18 +228,20 @@ def test_table_3_prints_other_mm_values_than_eq_6() -> None:
 
 
 @pytest.mark.parametrize("axes", ["equal", "gains"])
-def test_table_3_classes(axes: str) -> None:
+@pytest.mark.parametrize("name", DISTANCES)
+def test_table_3_classes(name: str, axes: str) -> None:
+    """The class of each tuple, of which the file has keys such as "('3', '3/2')".
+
+    The first is the grade of relevance, and the second the gain of correctness as a text.
+    """
     table = golden("toma_table3.json")
-    for name, distance in DISTANCES.items():
-        order = DistanceOrder(TOMA_ASPECTS, distance, axes=axes, gate="relevance")
-        assert order.n_classes == table["n_classes"][name]
-        value_of = {"0": 0, "3/2": 1, "3": 2}
-        for key, index in table["class_weights"][name].items():
-            relevance, correctness = key.strip("()").replace("'", "").split(", ")
-            assert order.classes([(int(relevance), value_of[correctness])]).tolist() == [index], (
-                name,
-                key,
-            )
+    order = DistanceOrder(TOMA_ASPECTS, DISTANCES[name], axes=axes, gate="relevance")
+    assert order.n_classes == table["n_classes"][name]
+    grade_of_gain = {"0": 0, "3/2": 1, "3": 2}
+    for key, expected_class in table["class_weights"][name].items():
+        relevance, gain_of_correctness = ast.literal_eval(key)
+        labels = (int(relevance), grade_of_gain[gain_of_correctness])
+        assert order.classes([labels]).tolist() == [expected_class], key
 
 
 # --- Zuccon 2016 on CLEF eHealth 2015: RBP, uRBP, uRBPgr ----------------------------------------
@@ -380,10 +415,13 @@ def f1_by_hand(labels: list[int]) -> float:
     return 2 * precision / (precision + 1)
 
 
-def combine(name: str, relevance: float, credibility: float, share: float) -> float:
-    if name.startswith("CAM"):
-        return share * relevance + (1 - share) * credibility
-    return 1 / (share / relevance + (1 - share) / credibility) if relevance and credibility else 0.0
+def combine(family: str, relevance: float, credibility: float, weight: float) -> float:
+    """Return the weighted mean of the values of two aspects: arithmetic (CAM) or harmonic (WHAM)."""
+    if family == "CAM":
+        return weight * relevance + (1 - weight) * credibility
+    if relevance == 0 or credibility == 0:
+        return 0.0
+    return 1 / (weight / relevance + (1 - weight) / credibility)
 
 
 def test_a66_rank_errors_and_cumulative_scores() -> None:
@@ -395,27 +433,33 @@ def test_a66_rank_errors_and_cumulative_scores() -> None:
             assert values[measure, key] == pytest.approx(entry[name], abs=1e-9), (key, name)
 
 
+def test_a66_figures_of_single_aspects() -> None:
+    """Those of the file are nDCG of relevance and F1 of credibility."""
+    rankings, _, _ = a66()
+    for entry in rankings.values():
+        assert ndcg_by_hand(entry["relevance"]) == pytest.approx(entry["ndcg"], abs=1e-9)
+        assert f1_by_hand(entry["credibility"]) == pytest.approx(entry["f1"], abs=1e-9)
+
+
 def test_a66_score_aggregation() -> None:
     """CAM and WHAM of the file's figures, and of the figures worked out here for the other aspect."""
     rankings, qrels, run = a66()
     values = per_query(list(A66_COMBINED.values()), qrels, run)
-    zeros = 0
+    n_zeros = 0
     for key, entry in rankings.items():
-        relevance, credibility = entry["relevance"], entry["credibility"]
-        assert ndcg_by_hand(relevance) == pytest.approx(entry["ndcg"], abs=1e-9)
-        assert f1_by_hand(credibility) == pytest.approx(
-            entry["f1"], abs=1e-9
-        )  # the file's F-1 is credibility's
-        pairs = {
-            "nDCG": (entry["ndcg"], ndcg_by_hand(credibility)),
-            "SetF": (f1_by_hand(relevance), entry["f1"]),
+        relevance_and_credibility = {
+            "nDCG": (entry["ndcg"], ndcg_by_hand(entry["credibility"])),
+            "SetF": (f1_by_hand(entry["relevance"]), entry["f1"]),
         }
-        for (name, share), measure in A66_COMBINED.items():
-            expected = combine(name, *pairs[name.split()[1]], 0.5 if share is None else share)
-            zeros += expected == 0
+        for (name, declared_weight), measure in A66_COMBINED.items():
+            family, base = name.split()  # such as "CAM nDCG"
+            weight = 0.5 if declared_weight is None else declared_weight
+            expected = combine(family, *relevance_and_credibility[base], weight)
             # A harmonic mean of the file's ten decimals, near 0, is good to their rounding.
-            assert values[measure, key] == pytest.approx(expected, abs=1e-9), (key, name, share)
-    assert zeros  # some rankings have no positive document in one aspect
+            assert values[measure, key] == pytest.approx(expected, abs=1e-9), (key, name, weight)
+            if expected == 0:
+                n_zeros += 1
+    assert n_zeros > 0  # some rankings have no positive document in one aspect
 
 
 @pytest.mark.parametrize("part", ["all100", "without_assessor_6"])
@@ -546,19 +590,23 @@ def test_cam_map_counts_the_first_aspect_where_the_last_found_nothing() -> None:
 
 
 def test_judged_ideal_is_as_long_as_the_run() -> None:
+    """The ideal of NWCS(ideal="judged") ranks as many judged documents as are retrieved."""
     qrels = {"1": {f"d{i}": {"relevance": 1} for i in range(4)}}
     judged = NWCS(ideal="judged", aspects={"relevance": 1})
-    assert judged.calc_aggregate(qrels, {"1": {"d0": 2.0, "d3": 1.0}}) == 1.0
-    assert judged.calc_aggregate(qrels, {"1": {"d0": 2.0, "x": 1.0}}) == pytest.approx(
-        1 / (1 + 1 / math.log2(3))
-    )
-    assert (judged @ 1).calc_aggregate(qrels, {"1": {"d0": 2.0, "x": 1.0}}) == 1.0
-    # Where even the lowest grade is worth something, unjudged documents fill the ideal up.
-    worth = NWCS(ideal="judged", aspects={"relevance": Aspect(1, gains=[1, 3])})
-    single = {"1": {"d0": {"relevance": 1}}}
-    unjudged = {"1": {f"x{i}": -float(i) for i in range(9)}}
-    discounts = [1 / math.log2(1 + rank) for rank in range(1, 10)]
-    assert worth.calc_aggregate(single, unjudged) == pytest.approx(
-        sum(discounts) / (sum(discounts) + 2)
-    )
-    assert worth.calc_aggregate(single, {"1": {"d0": 1.0, **unjudged["1"]}}) == 1.0
+    two_relevant = {"1": {"d0": 2.0, "d3": 1.0}}
+    assert judged.calc_aggregate(qrels, two_relevant) == 1.0
+    one_relevant = {"1": {"d0": 2.0, "x": 1.0}}
+    ideal_of_two = 1 + 1 / math.log2(3)
+    assert judged.calc_aggregate(qrels, one_relevant) == pytest.approx(1 / ideal_of_two)
+    assert (judged @ 1).calc_aggregate(qrels, one_relevant) == 1.0
+
+
+def test_unjudged_documents_fill_a_judged_ideal_where_the_lowest_grade_has_a_gain() -> None:
+    judged = NWCS(ideal="judged", aspects={"relevance": Aspect(1, gains=[1, 3])})
+    qrels = {"1": {"d0": {"relevance": 1}}}  # the gain 3; all others have the gain 1
+    nine_unjudged = {f"x{i}": -float(i) for i in range(9)}
+    sum_of_discounts = sum(1 / math.log2(1 + rank) for rank in range(1, 10))
+    ideal = sum_of_discounts + (3 - 1)  # d0 at the first rank, whose discount is 1
+    value = judged.calc_aggregate(qrels, {"1": nine_unjudged})
+    assert value == pytest.approx(sum_of_discounts / ideal)
+    assert judged.calc_aggregate(qrels, {"1": {"d0": 1.0, **nine_unjudged}}) == 1.0

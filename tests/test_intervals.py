@@ -47,38 +47,59 @@ def test_equal_values_have_an_interval_without_width() -> None:
     assert intervals.bootstrap_interval(np.array(equal), 0.95) == (0.1, 0.1)
 
 
-@pytest.mark.parametrize(("n", "level"), [(1, 0.95), (1, 0.4), (5, 0.95), (5, 0.8)])
-def test_bootstrap_intervals_of_zeros_and_ones_are_binomial(n: int, level: float) -> None:
-    table = ma.aggregate(long_frame({"a": [0.0] * n + [1.0] * n}), ci=level, ci_method="bootstrap")
-    ends = stats.binom(2 * n, 0.5).ppf([(1 - level) / 2, (1 + level) / 2]) / (2 * n)
-    assert table.iloc[0].tolist()[1:] == pytest.approx([0.5, *ends])
+@pytest.mark.parametrize(("n_zeros_and_ones", "level"), [(1, 0.95), (1, 0.4), (5, 0.95), (5, 0.8)])
+def test_bootstrap_intervals_of_zeros_and_ones_are_binomial(
+    n_zeros_and_ones: int, level: float
+) -> None:
+    """A sample of as many zeros as ones has a binomial number of ones, with the probability 0.5."""
+    values = [0.0] * n_zeros_and_ones + [1.0] * n_zeros_and_ones
+    table = ma.aggregate(long_frame({"a": values}), ci=level, ci_method="bootstrap")
+    n_values = 2 * n_zeros_and_ones
+    number_of_ones = stats.binom(n_values, 0.5)
+    low = number_of_ones.ppf((1 - level) / 2) / n_values
+    high = number_of_ones.ppf((1 + level) / 2) / n_values
+    _, *mean_and_ends = table.iloc[0].tolist()  # after the name
+    assert mean_and_ends == pytest.approx([0.5, low, high])
 
 
-@pytest.mark.parametrize("chunk", [1, 5 * 7, 5 * 9_999])
-def test_bootstrap_samples_are_the_same_in_any_number_of_chunks(monkeypatch, chunk: int) -> None:
-    """A chunk of fewer topics than there are holds one sample."""
-    whole = intervals.bootstrap_interval(np.array(VALUES), 0.95)
-    monkeypatch.setattr(intervals, "_CHUNK", chunk)
-    assert intervals.bootstrap_interval(np.array(VALUES), 0.95) == whole
+@pytest.mark.parametrize(
+    "n_values_of_chunk",
+    [
+        1,  # less than a sample of five values: a chunk has one sample
+        5 * 7,  # seven samples, of which the last chunk has fewer
+        5 * 9_999,  # all samples but one
+    ],
+)
+def test_bootstrap_samples_are_the_same_in_any_number_of_chunks(
+    monkeypatch, n_values_of_chunk: int
+) -> None:
+    values = np.array([0.2, 0.4, 0.1, 0.35, 0.3])
+    in_one_chunk = intervals.bootstrap_interval(values, 0.95)
+    monkeypatch.setattr(intervals, "_CHUNK", n_values_of_chunk)
+    assert intervals.bootstrap_interval(values, 0.95) == in_one_chunk
 
 
-def test_intervals_end_at_the_range_of_the_measure_or_of_the_values() -> None:
+def test_intervals_end_at_the_range_of_the_measure() -> None:
+    """Of a measure between 0 and 1, an interval whose end would be beyond ends there."""
     near_0, near_1 = [0.0, 0.0, 0.1], [1.0, 1.0, 0.9]
     table = ma.aggregate(
         long_frame({"low": near_0, "high": near_1, "both": [0.0, 1.0, 0.0]}), ci=0.95
     ).set_index("name")
-    half = {
-        name: stats.t.ppf(0.975, 2) * stats.sem(values)
-        for name, values in (("low", near_0), ("high", near_1))
-    }
-    assert table.loc["low"].tolist() == pytest.approx(
-        [0.1 / 3, 0, 0.1 / 3 + half["low"]], abs=1e-15
-    )
+    quantile = stats.t.ppf(0.975, 3 - 1)  # of three topics
+    half_low = quantile * stats.sem(near_0)
+    half_high = quantile * stats.sem(near_1)
+    mean_low, mean_high = 0.1 / 3, 2.9 / 3
+    assert table.loc["low"].tolist() == pytest.approx([mean_low, 0, mean_low + half_low], abs=1e-15)
     assert table.loc["high"].tolist() == pytest.approx(
-        [2.9 / 3, 2.9 / 3 - half["high"], 1], abs=1e-15
+        [mean_high, mean_high - half_high, 1], abs=1e-15
     )
-    assert table.loc["both"].tolist()[1:] == [0, 1]
-    assert intervals.mean_interval(np.array([-0.5, 1.5, 0.5]), 0.95, (0.0, 1.0)) == (-0.5, 1.5)
+    _, *ends_of_both = table.loc["both"].tolist()
+    assert ends_of_both == [0, 1]
+
+
+def test_intervals_end_at_the_values_that_are_beyond_the_range_of_the_measure() -> None:
+    values = np.array([-0.5, 1.5, 0.5])
+    assert intervals.mean_interval(values, 0.95, (0.0, 1.0)) == (-0.5, 1.5)
 
 
 @pytest.mark.slow

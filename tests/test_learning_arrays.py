@@ -85,24 +85,32 @@ def test_labels_are_sorted_by_pivot_table(data: Data) -> None:
     assert list(data.Y) == ["credibility", "relevance"] != list(ASPECTS)
 
 
-@pytest.mark.parametrize("make", [RFE, RFECV])
-def test_recursive_feature_elimination_chooses_the_feature_of_the_right_aspect(
-    make: Any, data: Data
-) -> None:
-    how = {"n_features_to_select": 1} if make is RFE else {"cv": GroupKFold(3)}
-    fit_params: dict[str, Any] = {"groups": data.qid} if make is RFECV else {}
+def test_recursive_feature_elimination_chooses_the_feature_of_the_right_aspect(data: Data) -> None:
+    """The target and the measure weigh relevance most; feature 1 tells it."""
+    unnamed = AspectRanker(Ridge(), TARGET)
     with pytest.raises(MultiAspectError, match=UNNAMED):
-        make(AspectRanker(Ridge(), TARGET), **how).fit(data.X, data.Y, **fit_params)
-    ranker = AspectRanker(Ridge(), TARGET, aspects=list(data.Y))
-    if make is RFECV:
-        how["scoring"] = ma.ranking_scorer(MEASURE, aspects=list(data.Y))
-        fit_params["qid"] = data.qid
-    with sklearn.config_context(enable_metadata_routing=make is RFECV):
-        chosen = make(ranker, **how).fit(data.X, data.Y, **fit_params)
-    assert chosen.support_[1]
-    if make is RFECV:
-        assert chosen.cv_results_["mean_test_score"][0] > 0.9  # of one feature
-    assert chosen.predict(data.X).shape == (240,)
+        RFE(unnamed, n_features_to_select=1).fit(data.X, data.Y)
+    named = AspectRanker(Ridge(), TARGET, aspects=["credibility", "relevance"])
+    elimination = RFE(named, n_features_to_select=1).fit(data.X, data.Y)
+    assert elimination.support_[1]
+    assert elimination.predict(data.X).shape == (240,)
+
+
+def test_recursive_feature_elimination_with_cross_validation(data: Data) -> None:
+    """It also needs the queries, which are routed to the ranker and to the scorer."""
+    unnamed = AspectRanker(Ridge(), TARGET)
+    with pytest.raises(MultiAspectError, match=UNNAMED):
+        RFECV(unnamed, cv=GroupKFold(3)).fit(data.X, data.Y, groups=data.qid)
+    names = ["credibility", "relevance"]
+    named = AspectRanker(Ridge(), TARGET, aspects=names)
+    scorer = ma.ranking_scorer(MEASURE, aspects=names)
+    with sklearn.config_context(enable_metadata_routing=True):
+        elimination = RFECV(named, cv=GroupKFold(3), scoring=scorer)
+        elimination.fit(data.X, data.Y, groups=data.qid, qid=data.qid)
+    assert elimination.support_[1]
+    score_of_one_feature = elimination.cv_results_["mean_test_score"][0]
+    assert score_of_one_feature > 0.9
+    assert elimination.predict(data.X).shape == (240,)
 
 
 def test_bagging(data: Data) -> None:
@@ -165,26 +173,38 @@ def test_arrays_in_evaluation_sets_and_scores_have_the_columns_of_the_training_s
 
 
 def test_labels_aggregated_from_arrays(data: Data) -> None:
+    """Arrays have no names of columns, so that `aspects` is needed: a list, or one text."""
     expected = ma.aggregate_labels(data.Y, TARGET).values
-    with pytest.raises(MultiAspectError, match=UNNAMED):
-        ma.aggregate_labels(data.Y.to_numpy(), TARGET)
     array = data.Y.to_numpy()
-    assert (ma.aggregate_labels(array, TARGET, aspects=list(data.Y)).values == expected).all()
-    assert (
-        ma.aggregate_labels(array.tolist(), TARGET, aspects="credibility,relevance").values
-        == expected
-    ).all()
-    # Scales may be declared with the names, also for qrels, of which columns are selected.
+    with pytest.raises(MultiAspectError, match=UNNAMED):
+        ma.aggregate_labels(array, TARGET)
+    labels = ma.aggregate_labels(array, TARGET, aspects=["credibility", "relevance"]).values
+    assert (labels == expected).all()
+    rows = array.tolist()
+    labels = ma.aggregate_labels(rows, TARGET, aspects="credibility,relevance").values
+    assert (labels == expected).all()
+
+
+def test_labels_aggregated_with_scales_that_are_declared_with_the_names(data: Data) -> None:
+    """Of qrels, the columns that are named are selected: the year is none of them."""
+    expected = ma.aggregate_labels(data.Y, TARGET).values
     scales = {"credibility": 3, "relevance": 3}
     target = TARGET(aspects=None)
+    for y in (data.Y.to_numpy(), data.Y):
+        labels = ma.aggregate_labels(y, target, aspects=scales).values
+        assert (np.asarray(labels) == expected).all()
     qrels = data.Y.reset_index().assign(year=2015)
-    for y in (array, data.Y, qrels):
-        values = ma.aggregate_labels(y, target, aspects=scales).values
-        assert (np.asarray(values["label"] if y is qrels else values) == expected).all()
+    labels = ma.aggregate_labels(qrels, target, aspects=scales).values["label"]
+    assert (labels.to_numpy() == expected).all()
+
+
+def test_labels_aggregated_from_some_aspects_of_qrels(data: Data) -> None:
+    """Of one aspect, the classes of TOMA are its grades."""
     classes = ma.TOMA(distance="manhattan", axes="gains")
+    qrels = data.Y.reset_index().assign(year=2015)
     with pytest.warns(MultiAspectWarning, match="scales"):
-        selected = ma.aggregate_labels(qrels, classes, aspects=["relevance"]).values
-    assert (selected["label"] == qrels["relevance"]).all()
+        labels = ma.aggregate_labels(qrels, classes, aspects=["relevance"]).values
+    assert (labels["label"] == qrels["relevance"]).all()
     with pytest.raises(MultiAspectError, match="no column for the aspect mood"):
         ma.aggregate_labels(qrels, classes, aspects=["mood"])
 
@@ -309,18 +329,26 @@ def test_plausible_searches_are_silent(data: Data) -> None:
 
 
 def test_an_array_of_queries_in_one_column_contradicts_the_index() -> None:
+    """Queries as an array of shape (n_rows, 1) are compared with an index of queries."""
     rng = np.random.default_rng(3)
-    qid, X = np.repeat(np.arange(8), 5), rng.normal(size=(40, 3))
+    qid = np.repeat(np.arange(8), 5)
     labels = pd.DataFrame(
         {"relevance": rng.integers(0, 3, 40), "credibility": rng.integers(0, 4, 40)},
-        pd.Index(qid, name="qid"),
+        index=pd.Index(qid, name="qid"),
     )
-    other = np.where(qid == 0, 1, qid)[:, None]
+    other_qid = np.where(qid == 0, 1, qid)  # the rows of query 0 as rows of query 1
     with pytest.raises(MultiAspectError, match=r"expected.*index.*qid"):
-        ma.ranking_score(labels, X[:, 0], qid=other, measure="CAM")
-    relevance = labels["relevance"].to_numpy()
-    ranker = AspectRanker(Ridge(), target="relevance").fit(X[:20], relevance[:20], qid=qid[:20])
+        ma.ranking_score(labels, rng.normal(size=40), qid=other_qid[:, None], measure="CAM")
+
+
+def test_an_array_of_queries_in_one_column_has_queries_of_the_training_set() -> None:
+    rng = np.random.default_rng(3)
+    qid = np.repeat(np.arange(8), 5)
+    X, relevance = rng.normal(size=(40, 3)), rng.integers(0, 3, 40)
+    ranker = AspectRanker(Ridge(), target="relevance")
+    ranker.fit(X[:20], relevance[:20], qid=qid[:20])  # queries 0 to 3
+    qid_column = qid[10:, None]  # queries 2 to 7
     with pytest.warns(
         MultiAspectWarning, match=r"such as 2, were among those that AspectRanker was fitted on"
     ):
-        ranker.score(X[10:], relevance[10:], qid=qid[10:, None])
+        ranker.score(X[10:], relevance[10:], qid=qid_column)
