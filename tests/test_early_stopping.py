@@ -37,6 +37,7 @@ Y = pd.DataFrame(
     }
 )
 LABELS = Y.set_axis(pd.Index(QID, name="qid"))
+#: The first 25 of the 40 queries.
 TRAIN = np.arange(N) < 200
 PATIENCE = 4
 
@@ -93,6 +94,16 @@ def catboost(kind: str = "Ranker", **params: Any) -> Any:
 LIBRARIES = [lightgbm, xgboost, catboost]
 
 
+def history_of(ranker: Any, name: str | None = None) -> list[float]:
+    """The values of the measure after each iteration, on the evaluation set of this name, or the only one."""
+    if name is None:
+        (by_measure,) = ranker.evals_result_.values()
+    else:
+        by_measure = ranker.evals_result_[name]
+    (values,) = by_measure.values()
+    return values
+
+
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("kind", "measure"),
@@ -101,22 +112,30 @@ LIBRARIES = [lightgbm, xgboost, catboost]
 )
 @pytest.mark.parametrize("make", LIBRARIES)
 def test_boosters_stop_by_the_measure(make: Any, kind: str, measure: Any) -> None:
-    other = (X[~TRAIN][:40], Y[~TRAIN][:40], QID[~TRAIN][:40])
+    """Of two evaluation sets the last decides; the rows of a query need not stand together."""
+    held_rows = np.flatnonzero(~TRAIN)
+    first_rows = held_rows[:40]
+    # The first rows of all queries, then the second ones, and so on.
+    last_rows = held_rows.reshape(-1, 8).T.ravel()
+    first_set = (X[first_rows], Y.iloc[first_rows], QID[first_rows])
+    last_set = (X[last_rows], Y.iloc[last_rows], QID[last_rows])
     ranker = ma.AspectRanker(make(kind), target=CAM, measure=measure)
-    # The last set decides; rows of a query need not stand together.
-    rows = np.flatnonzero(~TRAIN)[::-1].reshape(-1, 8).T.ravel()
-    ranker.fit(X[TRAIN], LABELS[TRAIN], eval_set=[other, (X[rows], Y.iloc[rows], QID[rows])])
-    (first,), (values,) = (list(history.values()) for history in ranker.evals_result_.values())
-    lower = isinstance(measure, ma.Measure) and measure.lower_is_better
-    best = int(np.argmin(values) if lower else np.argmax(values))
+
+    ranker.fit(X[TRAIN], LABELS[TRAIN], eval_set=[first_set, last_set])
+
+    name_of_first, name_of_last = ranker.evals_result_
+    values = history_of(ranker, name_of_last)
+    lower_is_better = isinstance(measure, ma.Measure) and measure.lower_is_better
+    best = int(np.argmin(values) if lower_is_better else np.argmax(values))
     assert ranker.best_iteration_ == best + 1
-    assert len(values) == len(first) == min(best + 1 + PATIENCE, 40)
-    predicted = ranker.predict(X[rows])
-    assert values[best] == pytest.approx(
-        ma.ranking_score(Y.iloc[rows], predicted, qid=QID[rows], measure=measure), abs=1e-9
-    )
-    score = ranker.score(X[rows], Y.iloc[rows], qid=QID[rows])
-    assert score == pytest.approx(-values[best] if lower else values[best], abs=1e-9)
+    n_iterations = min(best + 1 + PATIENCE, 40)
+    assert len(values) == len(history_of(ranker, name_of_first)) == n_iterations
+
+    features, labels, qid = last_set
+    best_value = ma.ranking_score(labels, ranker.predict(features), qid=qid, measure=measure)
+    assert values[best] == pytest.approx(best_value, abs=1e-9)
+    score = ranker.score(features, labels, qid=qid)  # higher is better
+    assert score == pytest.approx(-best_value if lower_is_better else best_value, abs=1e-9)
     assert ranker.feature_importances_.shape == (4,)
 
 
@@ -140,20 +159,28 @@ def test_features_of_an_evaluation_set_are_those_of_fit(columns: list[str], libr
 @pytest.mark.every(3)
 @pytest.mark.parametrize("make", LIBRARIES)
 def test_a_ranker_of_one_aspect_stops_by_it(make: Any) -> None:
+    """Whether the labels of all aspects are a frame with an index, with a column of queries, or an array."""
     for name in ASPECTS:
-        ranker = ma.AspectRanker(make(), target=name, aspects=ASPECTS)
+        labels_of_aspect = LABELS[[name]]
         alone = ma.AspectRanker(
             make(), ma.On(aspect=name, aspects=ma.Aspects({name: ASPECTS[name]}))
         )
-        alone.fit(X[TRAIN], LABELS[TRAIN][[name]], eval_set=[(X[~TRAIN], LABELS[~TRAIN][[name]])])
-        ((_, expected),) = alone.evals_result_["valid_0"].items()
-        for y in (LABELS, LABELS.reset_index(), Y.to_numpy()):
-            qid = None if isinstance(y, pd.DataFrame) else QID
-            held = (X[~TRAIN], y[~TRAIN], None if qid is None else QID[~TRAIN])
-            ranker.fit(X[TRAIN], y[TRAIN], qid=None if qid is None else QID[TRAIN], eval_set=[held])
-            ((_, values),) = ranker.evals_result_["valid_0"].items()
-            assert values == expected
-            assert ranker.best_iteration_ == alone.best_iteration_ < 40
+        alone.fit(
+            X[TRAIN], labels_of_aspect[TRAIN], eval_set=[(X[~TRAIN], labels_of_aspect[~TRAIN])]
+        )
+        assert alone.best_iteration_ < 40
+
+        ranker = ma.AspectRanker(make(), target=name, aspects=ASPECTS)
+        for y in (LABELS, LABELS.reset_index()):
+            ranker.fit(X[TRAIN], y[TRAIN], eval_set=[(X[~TRAIN], y[~TRAIN], None)])
+            assert history_of(ranker) == history_of(alone)
+            assert ranker.best_iteration_ == alone.best_iteration_
+
+        y = Y.to_numpy()
+        held = (X[~TRAIN], y[~TRAIN], QID[~TRAIN])
+        ranker.fit(X[TRAIN], y[TRAIN], qid=QID[TRAIN], eval_set=[held])
+        assert history_of(ranker) == history_of(alone)
+        assert ranker.best_iteration_ == alone.best_iteration_
 
 
 @pytest.mark.parametrize("kind", ["Ranker", "Regressor"])
@@ -166,18 +193,22 @@ def test_early_stopping_without_an_evaluation_set_names_the_remedy(make: Any, ki
 @pytest.mark.every(3)
 @pytest.mark.parametrize("make", LIBRARIES)
 def test_every_fold_stops_on_queries_of_its_own(make: Any) -> None:
+    """With eval_fraction, whether queries are in the index of the labels or routed as metadata."""
     ranker = ma.AspectRanker(make(), target="scaled sum", measure=CAM)
-    plain = {"cv": GroupKFold(2), "return_estimator": True, "error_score": "raise"}
-    fitted = cross_validate(ranker, X, LABELS, groups=QID, params={"eval_fraction": 0.2}, **plain)[
-        "estimator"
-    ]
+    options = {"cv": GroupKFold(2), "return_estimator": True, "error_score": "raise"}
+
+    by_index = cross_validate(
+        ranker, X, LABELS, groups=QID, params={"eval_fraction": 0.2}, **options
+    )["estimator"]
     with sklearn.config_context(enable_metadata_routing=True):
         params = {"qid": QID, "groups": QID, "eval_fraction": 0.2}
-        routed = cross_validate(ranker, X, Y, params=params, **plain)["estimator"]
-    for ranker, through_search in zip(fitted, routed, strict=True):
-        assert ranker.evals_result_ == through_search.evals_result_
-        assert (ranker.predict(X) == through_search.predict(X)).all()
-    assert fitted[0].evals_result_ != fitted[1].evals_result_
+        routed = cross_validate(ranker, X, Y, params=params, **options)["estimator"]
+
+    for ranker_by_index, routed_ranker in zip(by_index, routed, strict=True):
+        assert ranker_by_index.evals_result_ == routed_ranker.evals_result_
+        assert (ranker_by_index.predict(X) == routed_ranker.predict(X)).all()
+    first_fold, second_fold = by_index
+    assert first_fold.evals_result_ != second_fold.evals_result_
 
 
 @pytest.mark.slow
@@ -192,27 +223,35 @@ def test_whole_queries_are_held_out_by_the_seed_of_the_estimator() -> None:
 
 @pytest.mark.parametrize(
     ("fraction", "n_queries", "n_held"),
-    [(0.25, 40, 10), (0.01, 40, 1), (0.99, 40, 39), (0.5, 2, 1)],
+    [
+        pytest.param(0.25, 40, 10, id="a quarter"),
+        pytest.param(0.01, 40, 1, id="at least one"),
+        pytest.param(0.99, 40, 39, id="at least one for training"),
+        pytest.param(0.5, 2, 1, id="one of two"),
+    ],
 )
 def test_the_fraction_of_the_queries_that_is_held_out(
     fraction: float, n_queries: int, n_held: int
 ) -> None:
-    n_rows = []
+    """Whole queries, of 8 rows each, are held out of training."""
+    numbers_of_rows = []
 
     class Recording(type(lightgbm("Regressor"))):  # type: ignore[misc]
         @wraps(lightgbm("Regressor").fit)
         def fit(self, features: Any, *args: Any, **options: Any) -> Any:
-            sets = options.get("eval_X") or [
-                held for held, _ in options["eval_set"]
-            ]  # of older versions
-            n_rows.extend(map(len, (features, *sets)))
+            if "eval_X" in options:
+                (held_features,) = options["eval_X"]
+            else:  # older versions of LightGBM
+                ((held_features, _labels),) = options["eval_set"]
+            numbers_of_rows.append(len(features))
+            numbers_of_rows.append(len(held_features))
             return super().fit(features, *args, **options)
 
     booster = Recording(n_estimators=1, num_leaves=2, min_child_samples=1, verbose=-1, n_jobs=1)
-    ma.AspectRanker(booster, target=CAM).fit(
-        X[: 8 * n_queries], LABELS[: 8 * n_queries], eval_fraction=fraction
-    )
-    assert n_rows == [8 * (n_queries - n_held), 8 * n_held]
+    n_rows = 8 * n_queries
+    ma.AspectRanker(booster, target=CAM).fit(X[:n_rows], LABELS[:n_rows], eval_fraction=fraction)
+    n_trained = n_queries - n_held
+    assert numbers_of_rows == [8 * n_trained, 8 * n_held]
 
 
 UNDECLARED = [ma.CAM(base="ERR"), ma.uRBPgr, ma.TOMA(aspects=["relevance", "credibility"]) @ 5]
@@ -221,46 +260,68 @@ UNDECLARED = [ma.CAM(base="ERR"), ma.uRBPgr, ma.TOMA(aspects=["relevance", "cred
 @pytest.mark.parametrize("measure", UNDECLARED, ids=str)
 @pytest.mark.filterwarnings("ignore:.* which were inferred:pt_multiaspect.MultiAspectWarning")
 def test_scores_have_the_scales_that_fit_inferred(measure: Any) -> None:
-    # Each evaluated on its own scale: the best of evals_result_ was .847, and the score of the same
-    # rows .865.
-    lower = LABELS.clip(upper=1)
-    held = (X[~TRAIN], lower[~TRAIN])
+    """Held-out rows have the labels 0 and 1 only, but are scored on the scales of the training rows.
+
+    So the score equals the best value of the history, also of an unpickled ranker.
+    """
+    held = (X[~TRAIN], LABELS[~TRAIN].clip(upper=1))
     ranker = ma.AspectRanker(lightgbm(), target="relevance", measure=measure)
     ranker.fit(X[TRAIN], LABELS[TRAIN], eval_set=[held])
-    ((values,),) = (list(by_measure.values()) for by_measure in ranker.evals_result_.values())
-    assert ranker.score(*held) == pytest.approx(max(values), abs=1e-12)
-    assert pickle.loads(pickle.dumps(ranker)).score(*held) == ranker.score(*held)
-    declared = ma.AspectRanker(Ridge(), target=CAM, measure=measure(aspects=ASPECTS)).fit(
-        X[TRAIN], LABELS[TRAIN]
-    )
-    inferred = ma.AspectRanker(Ridge(), target=CAM, measure=measure).fit(X[TRAIN], LABELS[TRAIN])
+    assert ranker.score(*held) == pytest.approx(max(history_of(ranker)), abs=1e-12)
+    unpickled = pickle.loads(pickle.dumps(ranker))
+    assert unpickled.score(*held) == ranker.score(*held)
+
+
+@pytest.mark.parametrize("measure", UNDECLARED, ids=str)
+@pytest.mark.filterwarnings("ignore:.* which were inferred:pt_multiaspect.MultiAspectWarning")
+def test_inferred_scales_of_fit_score_as_declared_ones(measure: Any) -> None:
+    """All grades are in the training rows; the held-out rows have the labels 0 and 1 only."""
+    held = (X[~TRAIN], LABELS[~TRAIN].clip(upper=1))
+    inferred = ma.AspectRanker(Ridge(), target=CAM, measure=measure)
+    inferred.fit(X[TRAIN], LABELS[TRAIN])
+    declared = ma.AspectRanker(Ridge(), target=CAM, measure=measure(aspects=ASPECTS))
+    declared.fit(X[TRAIN], LABELS[TRAIN])
     assert inferred.score(*held) == declared.score(*held)
 
 
 @pytest.mark.parametrize("measure", UNDECLARED, ids=str)
 @pytest.mark.filterwarnings("ignore:.* which were inferred:pt_multiaspect.MultiAspectWarning")
 def test_a_grade_beyond_those_of_fit_extends_the_scale(measure: Any) -> None:
-    ranker = ma.AspectRanker(Ridge(), target="relevance", measure=measure)
-    ranker.fit(X[TRAIN], LABELS[TRAIN].clip(upper=1))
+    """Training rows have the labels 0 and 1 only: held-out rows with all grades are scored on the whole scales.
+
+    A warning is given for each of the two aspects, in every call.
+    """
+    training_labels = LABELS[TRAIN].clip(upper=1)
     held = (X[~TRAIN], LABELS[~TRAIN])
-    with pytest.warns(
-        ma.MultiAspectWarning,
-        match=r"grades of .* inferred from these labels and those of fit, which",
-    ) as caught:
+    ranker = ma.AspectRanker(Ridge(), target="relevance", measure=measure)
+    ranker.fit(X[TRAIN], training_labels)
+
+    message = r"grades of .* inferred from these labels and those of fit, which"
+    with pytest.warns(ma.MultiAspectWarning, match=message) as caught:
         score = ranker.score(*held)
-    assert sum("those of fit" in str(warning.message) for warning in caught) == 2  # of two aspects
+    n_warnings = sum("those of fit" in str(warning.message) for warning in caught)
+    assert n_warnings == 2
     with pytest.warns(ma.MultiAspectWarning, match="those of fit"):
         assert ranker.score(*held) == score
+
     declared = ma.AspectRanker(Ridge(), target="relevance", measure=measure(aspects=ASPECTS))
-    assert score == declared.fit(X[TRAIN], LABELS[TRAIN].clip(upper=1)).score(*held)
-    # Fractions are the grades of both, also if rows have only some of them.
-    halves = ma.AspectRanker(Ridge(), target="relevance", measure="uRBPgr(aspects=['relevance'])")
-    halves.fit(X[TRAIN], LABELS[TRAIN] / 2)
-    scored = halves.score(X[~TRAIN], LABELS[~TRAIN].where(LABELS[~TRAIN] != 1, 0) / 2)
-    known = ma.uRBPgr(aspects={"relevance": ma.Aspect([0, 0.5, 1])})
-    assert scored == ma.ranking_score(
-        LABELS[~TRAIN].where(LABELS[~TRAIN] != 1, 0) / 2, halves.predict(X[~TRAIN]), measure=known
-    )
+    declared.fit(X[TRAIN], training_labels)
+    assert score == declared.score(*held)
+
+
+@pytest.mark.filterwarnings("ignore:.* which were inferred:pt_multiaspect.MultiAspectWarning")
+def test_fractions_that_are_labels_are_the_grades_of_fit_also_if_rows_lack_some() -> None:
+    """Training rows have the labels 0, .5 and 1, held-out rows 0 and 1 only."""
+    ranker = ma.AspectRanker(Ridge(), target="relevance", measure="uRBPgr(aspects=['relevance'])")
+    ranker.fit(X[TRAIN], LABELS[TRAIN] / 2)
+    halves = LABELS[~TRAIN] / 2
+    without_half = halves.where(halves != 0.5, 0)
+
+    score = ranker.score(X[~TRAIN], without_half)
+
+    declared = ma.uRBPgr(aspects={"relevance": ma.Aspect([0, 0.5, 1])})
+    predicted = ranker.predict(X[~TRAIN])
+    assert score == ma.ranking_score(without_half, predicted, measure=declared)
 
 
 @no_warnings()
@@ -323,82 +384,116 @@ def test_categorical_features_of_catboost() -> None:
     assert plain.predict(frame).shape == (N,)
 
 
-@pytest.mark.every(2)
-@pytest.mark.parametrize("scoring", [None, ma.ranking_scorer(CAM)], ids=["own score", "scorer"])
-def test_options_of_the_libraries_are_routed_to_fit(scoring: Any) -> None:
-    library = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
-    frame = pd.DataFrame(X, columns=list("abcd")).assign(
-        site=np.where(X[:, 0] > 0, "news", "forum")
+def search_with_options(ranker_library: Any, features: Any, scoring: Any, **options: Any) -> Any:
+    """The booster that is best in a grid search, whose fit gets these options as metadata."""
+    ranker = ma.AspectRanker(ranker_library(), target=CAM, measure=CAM)
+    search = GridSearchCV(
+        ranker, {"target__cutoff": [2, 5]}, cv=GroupKFold(2), error_score="raise", scoring=scoring
     )
-    fixed = {"cv": GroupKFold(2), "error_score": "raise", "scoring": scoring}
-    rounds: list[int] = []
-    options = {
-        lightgbm: {
-            "callbacks": [lambda env: rounds.append(env.iteration)],
-            "categorical_feature": ["d"],
-        },
-        catboost: {"cat_features": ["site"]},
-    }
-    models = {}
     with sklearn.config_context(enable_metadata_routing=True):
-        for make, passed in options.items():
-            ranker = ma.AspectRanker(make(), target=CAM, measure=CAM)
-            search = GridSearchCV(ranker, {"target__cutoff": [2, 5]}, **fixed)
-            features = (
-                frame if make is catboost else frame.drop(columns="site").assign(d=np.arange(N) % 3)
-            )
-            search.fit(features, Y, qid=QID, groups=QID, eval_fraction=0.2, **passed)
-            models[make] = search.best_estimator_.estimator_
-    assert len(rounds) > 5
-    assert models[catboost].get_cat_feature_indices() == [4]
-    assert isinstance(models[lightgbm], library.LGBMRanker)
-    assert models[lightgbm].booster_.dump_model()["feature_infos"]["d"]["values"] == [
-        -1,
-        0,
-        1,
-        2,
-    ]  # as categories
+        search.fit(features, Y, qid=QID, groups=QID, eval_fraction=0.2, **options)
+    return search.best_estimator_.estimator_
+
+
+SCORINGS = pytest.mark.parametrize(
+    "scoring", [None, ma.ranking_scorer(CAM)], ids=["own score", "scorer"]
+)
+
+
+@pytest.mark.every(2)
+@SCORINGS
+def test_options_of_lightgbm_are_routed_to_fit(scoring: Any) -> None:
+    """Callbacks are called, and d is a category."""
+    library = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    features = pd.DataFrame(X, columns=list("abcd")).assign(d=np.arange(N) % 3)
+    iterations: list[int] = []
+
+    def record_iteration(environment: Any) -> None:
+        iterations.append(environment.iteration)
+
+    model = search_with_options(
+        lightgbm, features, scoring, callbacks=[record_iteration], categorical_feature=["d"]
+    )
+
+    assert isinstance(model, library.LGBMRanker)
+    assert len(iterations) > 5
+    # Of a number, LightGBM would list the range; of categories, it lists these and -1 for others.
+    description_of_d = model.booster_.dump_model()["feature_infos"]["d"]
+    assert description_of_d["values"] == [-1, 0, 1, 2]
+
+
+@pytest.mark.every(2)
+@SCORINGS
+def test_options_of_catboost_are_routed_to_fit(scoring: Any) -> None:
+    """The fifth column has words, which CatBoost takes for categories only if told."""
+    site = np.where(X[:, 0] > 0, "news", "forum")
+    features = pd.DataFrame(X, columns=list("abcd")).assign(site=site)
+    model = search_with_options(catboost, features, scoring, cat_features=["site"])
+    assert model.get_cat_feature_indices() == [4]
 
 
 @pytest.mark.filterwarnings("ignore:The scoring AspectRanker.score does not support sample_weight")
 @pytest.mark.parametrize("routing", [False, True], ids=["no routing", "routing"])
 def test_weights_are_for_fit_and_not_for_the_rankers_own_score(routing: bool) -> None:
+    """A grid search with sample_weight fits with weights, and scores as without."""
     weight = np.where(X[:, 2] > 0, 5.0, 1.0)
     ranker = ma.AspectRanker(Ridge(), target="relevance", measure=CAM)
+    alphas = [1, 10]
     search = GridSearchCV(
-        ranker, {"estimator__alpha": [1, 10]}, cv=GroupKFold(2), error_score="raise"
+        ranker, {"estimator__alpha": alphas}, cv=GroupKFold(2), error_score="raise"
     )
     with sklearn.config_context(enable_metadata_routing=routing):
-        queries = {"qid": QID} if routing else {}
-        search.fit(X, Y if routing else LABELS, groups=QID, sample_weight=weight, **queries)
+        if routing:
+            search.fit(X, Y, qid=QID, groups=QID, sample_weight=weight)
+        else:  # queries are in the index of the labels
+            search.fit(X, LABELS, groups=QID, sample_weight=weight)
         assert search.best_estimator_.score(X, Y, qid=QID) > 0
-    expected = Ridge(search.best_params_["estimator__alpha"]).fit(X, Y["relevance"], weight)
-    assert search.predict(X) == pytest.approx(expected.predict(X))
-    (train, test) = next(GroupKFold(2).split(X, groups=QID))
-    alone = ma.AspectRanker(Ridge(1), target="relevance", measure=CAM)
+
+    # The best setting is fitted to all rows, with their weights.
+    best_ridge = Ridge(search.best_params_["estimator__alpha"])
+    best_ridge.fit(X, Y["relevance"], weight)
+    assert search.predict(X) == pytest.approx(best_ridge.predict(X))
+
+    # The first score is that of the first alpha on the first fold.
+    train, test = next(GroupKFold(2).split(X, groups=QID))
+    alone = ma.AspectRanker(Ridge(alphas[0]), target="relevance", measure=CAM)
     alone.fit(X[train], LABELS.iloc[train], sample_weight=weight[train])
-    assert search.cv_results_["split0_test_score"][0] == alone.score(X[test], LABELS.iloc[test])
+    score_of_alone = alone.score(X[test], LABELS.iloc[test])
+    assert search.cv_results_["split0_test_score"][0] == score_of_alone
 
 
 @pytest.mark.slow
 def test_successive_halving_takes_iterations() -> None:
+    """With trees as resource, 3 and then 9, each fold has all rows of its queries."""
     ranker = ma.AspectRanker(RandomForestRegressor(random_state=0), target=CAM)
     search = HalvingGridSearchCV(
         ranker, {"estimator__max_depth": [2, 4, 8]}, resource="estimator__n_estimators", min_resources=3,
         max_resources=9, cv=GroupKFold(2), error_score="raise", random_state=0,
     ).fit(X, LABELS, groups=QID)  # fmt: skip
     assert search.n_resources_ == [3, 9]
-    row = search.cv_results_["iter"].tolist().index(1)
+
+    results = pd.DataFrame(search.cv_results_)
+    with_9_trees = results[results["iter"] == 1].iloc[0]
     train, test = next(GroupKFold(2).split(X, groups=QID))
-    alone = sklearn.clone(ranker).set_params(**search.cv_results_["params"][row])
+    alone = sklearn.clone(ranker).set_params(**with_9_trees["params"])
     alone.fit(X[train], LABELS.iloc[train])
-    assert search.cv_results_["split0_test_score"][row] == alone.score(X[test], LABELS.iloc[test])
-    # Parts of queries as its rows are in folds of their own, which nothing tells from whole ones.
-    rows = HalvingGridSearchCV(
-        sklearn.clone(ranker).set_params(estimator__n_estimators=3), {"estimator__max_depth": [2, 4, 8]},
+    assert with_9_trees["split0_test_score"] == alone.score(X[test], LABELS.iloc[test])
+
+
+@pytest.mark.slow
+def test_successive_halving_of_rows_cannot_be_noticed() -> None:
+    """With rows as resource, the default, folds have parts of queries, which nothing tells from whole ones.
+
+    So the documentation of the scorer warns.
+    """
+    forest = RandomForestRegressor(n_estimators=3, random_state=0)
+    search = HalvingGridSearchCV(
+        ma.AspectRanker(forest, target=CAM), {"estimator__max_depth": [2, 4, 8]},
         min_resources=100, cv=GroupKFold(2), error_score="raise", random_state=0,
     ).fit(X, LABELS, groups=QID)  # fmt: skip
-    assert rows.n_resources_[0] < N
+    n_rows_at_first = search.n_resources_[0]
+    assert n_rows_at_first < N
+
     text = " ".join(str(ma.ranking_scorer.__doc__).split())
     assert "cannot be noticed. Pass ``resource='estimator__n_estimators'``" in text
     assert "resource of successive halving" not in text

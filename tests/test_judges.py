@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import statistics
 import sys
 import warnings
@@ -93,10 +94,24 @@ def test_judged_in_an_experiment() -> None:
 
 
 def test_judged_is_explained() -> None:
-    explanation = ma.On(aspect="credibility", base="Judged", aspects=SCALES).explain(
-        RUN, QRELS, "q1"
+    """Each judged document among the five retrieved contributes 1/5."""
+    qrels = pd.DataFrame(
+        [
+            ("q1", "d1", 1, 0),
+            ("q1", "d2", 0, np.nan),  # not judged on credibility
+            ("q1", "d3", np.nan, 1),
+            ("q1", "d4", 2, 9),  # the code of documents that were not judged
+        ],
+        columns=["qid", "docno", "label", "credibility"],
     )
-    assert explanation.ranks["contribution"].tolist() == [1 / 5, 0, 0, 1 / 5, 0]
+    scales = ma.Aspects({"relevance": 2, "credibility": ma.Aspect(1, unjudged=[9])})
+    run = {"q1": {"d1": 5.0, "d2": 4.0, "unknown": 3.0, "d3": 2.0, "d4": 1.0}}
+    measure = ma.On(aspect="credibility", base="Judged", aspects=scales)
+
+    ranks = measure.explain(run, qrels, "q1").ranks
+
+    contributions = dict(zip(ranks["docno"], ranks["contribution"], strict=True))
+    assert contributions == {"d1": 1 / 5, "d2": 0, "unknown": 0, "d3": 1 / 5, "d4": 0}
 
 
 # -- from_long
@@ -216,14 +231,20 @@ def test_means_keep_what_the_scale_declares() -> None:
 
 
 def test_means_on_a_scale_where_lower_is_better() -> None:
-    rows = [
-        ("q1", "d1", "difficulty", judge, value) for judge, value in zip("ab", (1, 2), strict=True)
-    ]
+    """Two judges give the labels 1 (easy) and 2: their mean, 1.5, becomes a grade between these."""
+    labels = long([("q1", "d1", "difficulty", "a", 1), ("q1", "d1", "difficulty", "b", 2)])
     aspect = ma.Aspect([1, 2, 3], greater_is_better=False, threshold=2)
-    wide = ma.from_long(long(rows), combine="mean", aspects={"difficulty": aspect})
-    assert ma.Aspects(json.loads(wide.attrs["aspects"]))["difficulty"].grades == (3, 2, 1.5, 1)
-    # The lower median is the lower grade: the harder text.
-    assert ma.from_long(long(rows), aspects={"difficulty": aspect})["difficulty"].tolist() == [2]
+    wide = ma.from_long(labels, combine="mean", aspects={"difficulty": aspect})
+    grades = ma.Aspects(json.loads(wide.attrs["aspects"]))["difficulty"].grades
+    assert grades == (3, 2, 1.5, 1)  # from the lowest grade, the hardest text
+
+
+def test_medians_on_a_scale_where_lower_is_better() -> None:
+    """The median of two labels is the lower grade, which is the harder text: of 1 and 2 it is 2."""
+    labels = long([("q1", "d1", "difficulty", "a", 1), ("q1", "d1", "difficulty", "b", 2)])
+    aspect = ma.Aspect([1, 2, 3], greater_is_better=False, threshold=2)
+    wide = ma.from_long(labels, aspects={"difficulty": aspect})
+    assert wide["difficulty"].tolist() == [2]
 
 
 def test_means_of_two_grades_warn() -> None:
@@ -234,17 +255,44 @@ def test_means_of_two_grades_warn() -> None:
         ma.from_long(long(rows), combine="mean", aspects={"correct": 1})
 
 
-def test_means_that_nearly_all_reach_the_default_threshold_warn() -> None:
-    """Once declared as a grade of the means, the default threshold was no longer doubted by binary measures."""
-    rows = [("q1", f"d{n}", "correct", judge, 2 + n % 4) for n in range(12) for judge in "ab"]
-    with pytest.warns(ma.MultiAspectWarning, match=r"second grade.*100%.*threshold=3"):
-        ma.from_long(long(rows), combine="mean", aspects={"correct": [1, 2, 3, 4, 5]})
-    ma.from_long(
-        long(rows), combine="mean", aspects={"correct": ma.Aspect([1, 2, 3, 4, 5], threshold=4)}
-    )
-    rows = [("q1", f"d{n}", "trust", judge, 1 + n % 2) for n in range(12) for judge in "ab"]
-    with pytest.warns(ma.MultiAspectWarning, match=r"second grade on, 1,.*100%.*threshold=1\)"):
-        ma.from_long(long(rows), combine="mean", aspects={"trust": 2})
+def two_equal_judges(criterion: str, labels: list[int]) -> pd.DataFrame:
+    """Judges who agree on the label of each document."""
+    rows = []
+    for number, label in enumerate(labels):
+        rows.append(("q1", f"d{number}", criterion, "a", label))
+        rows.append(("q1", f"d{number}", criterion, "b", label))
+    return long(rows)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "scale", "labels", "message"),
+    [
+        pytest.param(
+            "correct", [1, 2, 3, 4, 5], [2, 3, 4, 5] * 3, r"second grade.*100%.*threshold=3",
+            id="grades from 1: all labels are at least 2",
+        ),
+        pytest.param(
+            "trust", 2, [1, 2] * 6, r"second grade on, 1,.*100%.*threshold=1\)",
+            id="grades from 0: all labels are at least 1",
+        ),
+    ],
+)  # fmt: skip
+def test_means_that_nearly_all_reach_the_default_threshold_warn(
+    criterion: str, scale: Any, labels: list[int], message: str
+) -> None:
+    """The default threshold, the second grade, would make all documents positive for binary measures."""
+    with pytest.warns(ma.MultiAspectWarning, match=message):
+        ma.from_long(
+            two_equal_judges(criterion, labels), combine="mean", aspects={criterion: scale}
+        )
+
+
+def test_means_with_a_declared_threshold_do_not_warn() -> None:
+    labels = two_equal_judges("correct", [2, 3, 4, 5] * 3)
+    scale = ma.Aspect([1, 2, 3, 4, 5], threshold=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ma.from_long(labels, combine="mean", aspects={"correct": scale})
 
 
 @pytest.mark.filterwarnings("error")
@@ -260,13 +308,17 @@ def test_means_without_labels_and_of_one_grade_are_not_doubted(
 
 
 def test_majorities_of_two_judges_warn() -> None:
-    rows = [
-        ("q1", f"d{n}", "correct", judge, value)
-        for n in range(2)
-        for judge, value in (("a", n), ("b", 2 + n))
-    ]
+    """Two judges who disagree have no majority: the lower label is taken, with a warning."""
+    labels = long(
+        [
+            ("q1", "d0", "correct", "a", 0),
+            ("q1", "d0", "correct", "b", 2),
+            ("q1", "d1", "correct", "a", 1),
+            ("q1", "d1", "correct", "b", 3),
+        ]
+    )
     with pytest.warns(ma.MultiAspectWarning, match=r"2 of 2 documents.*majority"):
-        wide = ma.from_long(long(rows), combine="majority", aspects={"correct": 3})
+        wide = ma.from_long(labels, combine="majority", aspects={"correct": 3})
     assert wide["correct"].tolist() == [0, 1]
     assert wide.attrs["notes"][0].endswith("2 without a majority")
 
@@ -427,34 +479,51 @@ def alpha_by_hand(rows: list[Row], criterion: str) -> float:
     return 1 - observed / expected
 
 
-def test_agreement_equals_alpha_by_hand() -> None:
+@pytest.mark.parametrize("criterion", ["correct", "fluent"])
+def test_agreement_equals_alpha_by_hand(criterion: str) -> None:
+    """On random labels. Documents with a label of one judge only do not count, but are told."""
     pytest.importorskip("krippendorff")
     for seed in range(20):
         rows = draw_labels(np.random.default_rng(seed), 4, [0, 1, 2, 5])
-        table = judge_agreement(long(rows), aspects={"fluent": [0, 1, 2, 5]}).set_index("aspect")
-        for criterion in ("correct", "fluent"):
-            assert table.loc[criterion, "alpha"] == pytest.approx(
-                alpha_by_hand(rows, criterion), abs=1e-9
-            )
-            per_document = Counter(row[:3] for row in rows if row[2] == criterion)
-            several = [count for count in per_document.values() if count > 1]
-            shared_rows = [row for row in rows if per_document[row[:3]] > 1]
-            assert table.loc[criterion, ["n_documents", "n_judges", "n_labels", "n_single"]].tolist() == [
-                len(several), len({row[3] for row in shared_rows}), sum(several), len(per_document) - len(several)
-            ]  # fmt: skip
+        table = judge_agreement(long(rows), aspects={"fluent": [0, 1, 2, 5]})
+        agreement = table.set_index("aspect").loc[criterion]
+        assert agreement["alpha"] == pytest.approx(alpha_by_hand(rows, criterion), abs=1e-9)
+
+        judges_of_document = defaultdict(set)
+        for qid, docno, row_criterion, judge, _label in rows:
+            if row_criterion == criterion:
+                judges_of_document[qid, docno].add(judge)
+        shared = [judges for judges in judges_of_document.values() if len(judges) > 1]
+        assert agreement["n_documents"] == len(shared)
+        assert agreement["n_judges"] == len(set.union(*shared))
+        assert agreement["n_labels"] == sum(len(judges) for judges in shared)
+        assert agreement["n_single"] == len(judges_of_document) - len(shared)
 
 
 def test_agreement_leaves_codes_out() -> None:
+    """The label 9 of d3 means "not judged": the judges agree on the other three documents."""
     pytest.importorskip("krippendorff")
-    labels = {"a": [0, 1, 2, 9], "b": [0, 1, 2, 0]}
-    rows = [
-        ("q1", f"d{n}", "correct", judge, label)
-        for judge in labels
-        for n, label in enumerate(labels[judge])
+    labels_of_a = [
+        ("q1", f"d{number}", "correct", "a", label) for number, label in enumerate([0, 1, 2, 9])
     ]
-    table = judge_agreement(long(rows), aspects={"correct": ma.Aspect(2, unjudged=[9])})
-    assert table.iloc[0].tolist() == ["correct", 1, 3, 2, 6, 1]
-    assert judge_agreement(long(rows))["alpha"][0] < 1
+    labels_of_b = [
+        ("q1", f"d{number}", "correct", "b", label) for number, label in enumerate([0, 1, 2, 0])
+    ]
+    labels = long([*labels_of_a, *labels_of_b])
+
+    table = judge_agreement(labels, aspects={"correct": ma.Aspect(2, unjudged=[9])})
+    (row,) = table.to_dict("records")
+    assert row == {
+        "aspect": "correct",
+        "alpha": 1,
+        "n_documents": 3,
+        "n_judges": 2,
+        "n_labels": 6,
+        "n_single": 1,
+    }
+
+    with_9_as_label = judge_agreement(labels)
+    assert with_9_as_label["alpha"][0] < 1
 
 
 @pytest.mark.parametrize(
@@ -529,19 +598,19 @@ def by_judge(
 def test_differences_are_those_of_the_labels_of_each_judge(label: str) -> None:
     """Each judge by the public functions: wide qrels of one judge, evaluated, and paired differences."""
     runs, rows = world()
-    found = by_judge(runs, rows, {label: MEASURES[label]})
-    assert len(found) == 4 * 3
-    for judge, table in found.groupby("judge"):
-        wide = ma.from_long(
-            long([row for row in rows if row[3] == judge]), aspects=SCALES_OF_JUDGES
-        )
-        values = ma.evaluate(runs, wide, {label: MEASURES[label]}, progress=False)
+    all_labels = long(rows)
+    differences = by_judge(runs, rows, {label: MEASURES[label]})
+    n_other_runs, n_judges = 4, 3
+    assert len(differences) == n_other_runs * n_judges
+    for judge, table in differences.groupby("judge"):
+        qrels = ma.from_long(all_labels[all_labels["judge"] == judge], aspects=SCALES_OF_JUDGES)
+        values = ma.evaluate(runs, qrels, {label: MEASURES[label]}, progress=False)
         by_topic = values.pivot(index="qid", columns="name", values="value")
         for row in table.itertuples():
-            differences = by_topic[row.a] - by_topic[row.b]
-            assert row.difference == pytest.approx(differences.mean(), abs=1e-12)
-            interval = ttest_1samp(differences, 0).confidence_interval(0.95)
-            assert (row.low, row.high) == pytest.approx(tuple(interval))
+            of_topics = by_topic[row.a] - by_topic[row.b]
+            assert row.difference == pytest.approx(of_topics.mean(), abs=1e-12)
+            interval = ttest_1samp(of_topics, 0).confidence_interval(0.95)
+            assert (row.low, row.high) == pytest.approx((interval.low, interval.high))
 
 
 def test_differences_do_not_depend_on_the_order_of_labels() -> None:
@@ -568,28 +637,46 @@ def test_two_judges_can_reverse_the_order() -> None:
 
 
 def test_few_labels_of_a_judge_keep_the_documents() -> None:
-    """Evaluated on the judge's own documents alone, coverage would look like disagreement."""
+    """Judge 2 judged d0 only, and agrees with the others, so the differences are the same by all judges.
+
+    Evaluated on the judge's own documents alone, coverage would look like disagreement.
+    """
     runs, rows = world(noise=0.0)
-    rows = [
-        row for row in rows if row[2] == "relevance" and (row[3] != "judge 2" or row[1] == "d0")
-    ]
-    found = by_judge(runs, rows, "nDCG")
-    assert (found.groupby(["a", "b"])["difference"].nunique() == 1).all()
+    kept = []
+    for row in rows:
+        _qid, docno, criterion, judge, _label = row
+        if criterion == "relevance" and (judge != "judge 2" or docno == "d0"):
+            kept.append(row)
+    differences = by_judge(runs, kept, "nDCG")
+    n_distinct = differences.groupby(["a", "b"])["difference"].nunique()
+    assert (n_distinct == 1).all()
 
 
 def test_where_a_judge_has_no_label_the_median_of_all_is_kept() -> None:
-    """The median of 0 and 2 is the lower label."""
-    topics = ("q1", "q2")
-    rows = [
-        (qid, "d1", "relevance", judge, label)
-        for qid in topics
-        for judge, label in (("x", 2), ("y", 0))
-    ]
-    rows += [(qid, "d2", "relevance", judge, 1) for qid in topics for judge in "xz"]
-    runs = {docno: {qid: {docno: 1.0} for qid in topics} for docno in ("d1", "d2")}
+    """Run d1 retrieves the document d1, run d2 the document d2; the value is the gain, which is the label.
+
+    On d1, x has 2 and y 0, whose median is the lower label, 0. On d2, x and z have 1.
+    """
+    rows = []
+    for qid in ("q1", "q2"):
+        rows.append((qid, "d1", "relevance", "x", 2))
+        rows.append((qid, "d1", "relevance", "y", 0))
+        rows.append((qid, "d2", "relevance", "x", 1))
+        rows.append((qid, "d2", "relevance", "z", 1))
+    runs = {
+        "d1": {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}},
+        "d2": {"q1": {"d2": 1.0}, "q2": {"d2": 1.0}},
+    }
     measure = ma.On(base="CG", aspects={"relevance": 2}) @ 1
-    found = by_judge(runs, rows, measure, baseline="d2").set_index("judge")["difference"]
-    assert found.to_dict() == {"x": 1, "y": -1, "z": -1}
+
+    table = by_judge(runs, rows, measure, baseline="d2")
+
+    differences = dict(zip(table["judge"], table["difference"], strict=True))
+    assert differences == {
+        "x": 2 - 1,
+        "y": 0 - 1,  # of d2, y has no label: the median of all is 1
+        "z": 0 - 1,  # of d1, z has no label: the median of all is 0
+    }
 
 
 def test_scales_are_those_of_the_labels_of_all_judges() -> None:
@@ -603,18 +690,27 @@ def test_scales_are_those_of_the_labels_of_all_judges() -> None:
 
 def test_what_cannot_be_compared() -> None:
     runs, rows = world()
-    rows = [row for row in rows if row[2] == "relevance"]
-    qrels = ma.from_long(long(rows))
-    apart = [
-        row for row in rows if (row[3] == "judge 0") == (row[1] < "d4") and row[3] != "judge 2"
-    ]
-    for chosen, message in (
-        ([row for row in rows if row[3] == "judge 1"], r"expected.*two judges, got judge 1"),
-        ([row for row in rows if row[0] == "q1"], "expected at least two topics"),
-        (apart, "judges cannot be compared"),
-    ):
-        with pytest.raises(MultiAspectError, match=message):
-            ma.robustness(runs, qrels, "AP", judges=long(chosen))
-    single = long([row for row in rows if row[3] == "judge 0"]).drop(columns="judge")
-    with pytest.raises(MultiAspectError, match="expected a column of judges"):
-        ma.robustness(runs, qrels, "AP", judges=single)
+    labels = long(rows)
+    labels = labels[labels["criterion"] == "relevance"]
+    qrels = ma.from_long(labels)
+
+    def message_of(judges: pd.DataFrame) -> str:
+        with pytest.raises(MultiAspectError) as caught:
+            ma.robustness(runs, qrels, "AP", judges=judges)
+        return str(caught.value)
+
+    one_judge = labels[labels["judge"] == "judge 1"]
+    assert re.search(r"expected.*two judges, got judge 1", message_of(one_judge))
+
+    one_topic = labels[labels["qid"] == "q1"]
+    assert "expected at least two topics" in message_of(one_topic)
+
+    # Judge 0 judged d0 to d3, judge 1 the other documents.
+    first_documents = labels["docno"] < "d4"
+    of_judge_0 = labels[(labels["judge"] == "judge 0") & first_documents]
+    of_judge_1 = labels[(labels["judge"] == "judge 1") & ~first_documents]
+    no_common_document = pd.concat([of_judge_0, of_judge_1])
+    assert "judges cannot be compared" in message_of(no_common_document)
+
+    without_judges = labels[labels["judge"] == "judge 0"].drop(columns="judge")
+    assert "expected a column of judges" in message_of(without_judges)

@@ -106,20 +106,23 @@ def test_each_call_warns_of_its_scales() -> None:
 
 
 def test_after_three_scales_of_the_same_aspects_in_a_call_there_is_one_last_warning() -> None:
-    """Experiments show measures one batch of topics, with its own scales, at a time."""
-    tops = (1, 2, 3, 4, 5, 6, 1)
-    topics = [
-        one_topic(label=MIXED, trust=[0, top] * 6).assign(qid=f"q{n}") for n, top in enumerate(tops)
-    ]
+    """Experiments with batch_size=1 show measures one topic, with its own inferred scale of trust, at a time."""
+    top_grades_of_trust = [1, 2, 3, 4, 5, 6, 1]
+    topics = []
+    for number, top in enumerate(top_grades_of_trust):
+        topic = one_topic(label=MIXED, trust=[0, top] * 6)
+        topics.append(topic.assign(qid=f"q{number}"))
     qrels = pd.concat(topics, ignore_index=True)
     system = pt.Transformer.from_df(run_of(qrels))
-    queries = pd.DataFrame({"qid": [f"q{n}" for n in range(len(tops))], "query": "x"})
+    queries = pd.DataFrame({"qid": qrels["qid"].unique(), "query": "x"})
     gated = TOMA(gate="relevance")
+
     messages = warned_by(lambda: pt.Experiment([system], queries, qrels, [gated], batch_size=1))
-    assert len(messages) == 4
-    assert ["further cases are not reported" in message for message in messages] == [False] * 3 + [
-        True
-    ]
+
+    *first_three, last = messages
+    assert len(first_three) == 3
+    assert not any("further cases are not reported" in message for message in first_three)
+    assert "further cases are not reported" in last
 
 
 @pytest.mark.parametrize(
@@ -134,24 +137,34 @@ def test_after_three_scales_of_the_same_aspects_in_a_call_there_is_one_last_warn
     ],
 )
 def test_scales_that_start_at_1_warn_with_the_other_reading(measure: Any) -> None:
+    """Is the lowest label, 1, not relevant (grades 1 to 4), or relevant (grades 0 to 4)?"""
     qrels = one_topic(label=[1, 4, 1, 2, 3, 1])
-    score, (message,) = value_and_warnings(measure, qrels)
+    _, (message,) = value_and_warnings(measure, qrels)
     assert "Aspect(grades=[1, 2, 3, 4])" in message
     assert "Aspect(4, threshold=1)" in message
-    if measure == On(base=AP):
-        assert score == 1.0
-        declared = On(base=AP, aspects={"relevance": Aspect(grades=[1, 2, 3, 4])})
-        assert value(declared, qrels) == pytest.approx((1 / 2 + 2 / 4 + 3 / 5) / 3)
-    zero_based = On(base=AP, aspects={"relevance": Aspect(4, threshold=1)})
-    assert value(zero_based, qrels) == 1.0
+
+
+def test_both_readings_of_scales_that_start_at_1() -> None:
+    """The documents are ranked in this order."""
+    qrels = one_topic(label=[1, 4, 1, 2, 3, 1])
+
+    undeclared, _messages = value_and_warnings(On(base=AP), qrels)
+    from_0 = On(base=AP, aspects={"relevance": Aspect(4, threshold=1)})
+    assert undeclared == value(from_0, qrels) == 1.0  # all are relevant
+
+    from_1 = On(base=AP, aspects={"relevance": Aspect(grades=[1, 2, 3, 4])})
+    ap = (1 / 2 + 2 / 4 + 3 / 5) / 3  # ranks 2, 4 and 5 are relevant
+    assert value(from_1, qrels) == pytest.approx(ap)
 
 
 @pytest.mark.parametrize("measure", [TOMA(distance="manhattan"), URBPgr, unDCG])
 def test_the_scale_warning_does_not_suggest_the_wrong_scale(measure: Any) -> None:
-    (message,) = value_and_warnings(
-        measure, one_topic(label=[1, 4, 1, 2, 3, 1], trust=[1, 2, 0, 0, 1, 2])
-    )[1]
-    assert '"grades":[1,2,3,4]' in message.partition("as in ")[2].partition(". ")[0]
+    """Such as: declare ... as in TOMA(..., "grades":[1,2,3,4], ...). Or, if 0 is a grade, declare ..."""
+    qrels = one_topic(label=[1, 4, 1, 2, 3, 1], trust=[1, 2, 0, 0, 1, 2])
+    _, (message,) = value_and_warnings(measure, qrels)
+    _before, _as_in, after = message.partition("as in ")
+    example = after.split(". ")[0]
+    assert '"grades":[1,2,3,4]' in example
     assert "if 0 is a grade, declare Aspect(grades=[0, 1, 2, 3, 4])" in message
 
 
@@ -185,23 +198,28 @@ def test_measures_that_do_not_read_the_lowest_grade_are_silent(measure: Any) -> 
     value(measure, one_topic(label=[1, 4, 1, 2, 3, 1]))
 
 
+def test_inferred_probabilities_start_at_0() -> None:
+    """Labels that are probabilities have the grade 0, although it does not occur; other labels have not."""
+    labels = np.array([0.5, 0.9, np.nan])
+    assert infer_grades(labels, "trust", identity=True) == (0, 0.5, 0.9)
+    assert infer_grades(labels, "trust", identity=False) == (0.5, 0.9)
+
+
 def test_probabilities_start_at_0_whatever_the_labels() -> None:
-    """Without the 0, TOMA's farthest tuple would be that of the lowest probability seen."""
-    assert infer_grades(np.array([0.5, 0.9, np.nan]), "trust", identity=True) == (0, 0.5, 0.9)
-    assert infer_grades(np.array([0.5, 0.9]), "trust", identity=False) == (0.5, 0.9)
+    """TOMA's farthest tuple has the probability 0, not the lowest one seen, here .25."""
     qrels = one_topic(label=[1, 0, 2], trust=[0.25, 0.5, 1])
-    aspects = Aspects({"relevance": 2, "trust": Aspect(probabilities="identity")})
-    spelled = Aspects(
-        {"relevance": 2, "trust": Aspect([0, 0.25, 0.5, 1], probabilities="identity")}
-    )
-    score = value_and_warnings(
-        TOMA(weighting="normalized", distance="manhattan", aspects=aspects), qrels
-    )[0]
-    assert score == value(
-        TOMA(weighting="normalized", distance="manhattan", aspects=spelled), qrels
-    )
-    short = Aspects({"relevance": 2, "trust": Aspect([0.25, 0.5, 1], gains=[0.25, 0.5, 1])})
-    assert score != value(TOMA(weighting="normalized", distance="manhattan", aspects=short), qrels)
+
+    def toma_of(trust: Aspect) -> float:
+        aspects = Aspects({"relevance": 2, "trust": trust})
+        measure = TOMA(weighting="normalized", distance="manhattan", aspects=aspects)
+        score, _messages = value_and_warnings(measure, qrels)
+        return score
+
+    inferred = toma_of(Aspect(probabilities="identity"))
+    from_0 = toma_of(Aspect([0, 0.25, 0.5, 1], probabilities="identity"))
+    assert inferred == from_0
+    from_lowest_seen = toma_of(Aspect([0.25, 0.5, 1], gains=[0.25, 0.5, 1]))
+    assert inferred != from_lowest_seen
 
 
 # --- columns ------------------------------------------------------------------------------------
@@ -232,9 +250,10 @@ def test_columns_that_hardly_hold_labels_warn_unless_selected(
 
 @no_warnings()
 def test_likely_columns_are_taken_silently() -> None:
-    value(
-        CAM, one_topic(label=[float(x) for x in range(100)], trust_score=list(range(11)) * 9 + [0])
-    )
+    """The column label may have any values; another one up to 11 different whole numbers, as 0 to 10."""
+    many_labels = [float(number) for number in range(100)]
+    eleven_labels = [number % 11 for number in range(100)]
+    value(CAM, one_topic(label=many_labels, trust_score=eleven_labels))
 
 
 def test_a_misspelt_column_is_read_as_credibility_with_a_notice() -> None:
@@ -314,36 +333,54 @@ def test_no_threshold_warning_on_the_demo() -> None:
 # --- codes --------------------------------------------------------------------------------------
 
 
-def test_codes_below_a_scale_warn() -> None:
-    declared = {"relevance": Aspect([1, 2, 3])}
-    (message,) = value_and_warnings(
-        On(base=AP, aspects=declared), one_topic(label=[0, 3, 1, 2, 1])
-    )[1]
-    assert "relevance has labels below its lowest grade 1" in message
-    assert "Aspect(unjudged=[0])" in message
-    (message,) = value_and_warnings(On(base=AP), one_topic(label=[-3, 3, 0, 2, 0]))[1]
-    assert "Aspect(unjudged=[-3])" in message
-    reversed_scale = {"relevance": Aspect([0, 1, 2], greater_is_better=False)}
-    (message,) = value_and_warnings(
-        On(base=AP, aspects=reversed_scale), one_topic(label=[7, 0, 1, 2, 2])
-    )[1]
+@pytest.mark.parametrize(
+    ("scale", "labels", "code", "lowest"),
+    [
+        pytest.param(Aspect([1, 2, 3]), [0, 3, 1, 2, 1], 0, 1, id="declared scale"),
+        pytest.param(None, [-3, 3, 0, 2, 0], -3, 0, id="inferred scale"),
+    ],
+)
+def test_codes_below_a_scale_warn(
+    scale: Aspect | None, labels: list[int], code: int, lowest: int
+) -> None:
+    """A label below the lowest grade may mean that the document was not judged."""
+    aspects = None if scale is None else {"relevance": scale}
+    _, (message,) = value_and_warnings(On(base=AP, aspects=aspects), one_topic(label=labels))
+    assert f"relevance has labels below its lowest grade {lowest}" in message
+    assert f"Aspect(unjudged=[{code}])" in message
+
+
+def test_codes_beyond_a_reversed_scale_warn() -> None:
+    """If lower labels are better, the lowest grade is the largest number, 2, and 7 is beyond it."""
+    scale = {"relevance": Aspect([0, 1, 2], greater_is_better=False)}
+    qrels = one_topic(label=[7, 0, 1, 2, 2])
+    _, (message,) = value_and_warnings(On(base=AP, aspects=scale), qrels)
     assert "lowest grade 2" in message
 
 
-@pytest.mark.parametrize("measure", [ma.HelpfulCompat, ma.HarmfulCompat, ma.HelpfulMinusHarmful])
+PREFERENCE_MEASURES = pytest.mark.parametrize(
+    "measure", [ma.HelpfulCompat, ma.HarmfulCompat, ma.HelpfulMinusHarmful]
+)
+
+
+@PREFERENCE_MEASURES
 def test_preference_codes_are_not_grades(measure: Any) -> None:
-    """These measures read the labels themselves, down to -3; others read grades, and still warn."""
+    """These measures read the labels themselves, down to -3; others read grades, and warn on the same qrels."""
     qrels = one_topic(label=[-3, 3, 0, 2, -1])
-    judgments = Judgments(qrels)
-    rankings = Rankings(run_of(qrels), judgments)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        measure.evaluate(rankings)
-        assert caught == []
-        On(base=AP).evaluate(rankings)
-    assert any("Aspect(unjudged=[-3])" in str(warning.message) for warning in caught)
+    rankings = Rankings(run_of(qrels), Judgments(qrels))
+
+    assert warned_by(lambda: measure.evaluate(rankings)) == []
+
+    messages = warned_by(lambda: On(base=AP).evaluate(rankings))
+    assert any("Aspect(unjudged=[-3])" in message for message in messages)
+
+
+@PREFERENCE_MEASURES
+def test_preference_measures_of_an_order_read_its_labels_only(measure: Any) -> None:
+    """The order has the labels 0, 1 and 2: -5 is none."""
     order = ma.Order({(0,): -1, (1,): 0, (2,): 1}, ["relevance"], allow_violations=True)
-    (message,) = value_and_warnings(measure(order=order), one_topic(label=[-5, 2, 0, 1, 1]))[1]
+    qrels = one_topic(label=[-5, 2, 0, 1, 1])
+    _, (message,) = value_and_warnings(measure(order=order), qrels)
     assert "Aspect(unjudged=[-5])" in message
 
 
@@ -488,17 +525,22 @@ def test_unjudged_codes_belong_to_the_aspect() -> None:
 
 
 def test_changing_the_qrels_afterwards_changes_nothing() -> None:
+    """Evaluators and judgments, also those that upper bounds sort, keep the labels that they were given."""
     qrels = one_topic(label=[2, 1, 0, 0, 1, 0], trust=[0, 1, 0, 1, 1, 0])
-    expected = value(CAM, qrels)
-    evaluator, judgments = ir_measures.evaluator([CAM], qrels), Judgments(qrels)
-    by_name = sorted_judgments(qrels)
     run = run_of(qrels)
-    qrels.iloc[:] = qrels.sort_values("label").to_numpy()
+    expected = value(CAM, qrels)
+    evaluator = ir_measures.evaluator([CAM], qrels)
+    judgments = Judgments(qrels)
+    judgments_by_name = sorted_judgments(qrels)
+
+    qrels.iloc[:] = qrels.sort_values("label").to_numpy()  # other documents in each row
     qrels["trust"] = 0
     qrels.loc[qrels["docno"] == "d000", "label"] = 0
+    assert value(CAM, qrels) != expected
+
     assert evaluator.calc_aggregate(run) == {CAM: expected}
     assert CAM.evaluate(Rankings(run, judgments)).tolist() == [expected]
-    assert CAM.evaluate(Rankings(run, by_name)).tolist() == [expected]
+    assert CAM.evaluate(Rankings(run, judgments_by_name)).tolist() == [expected]
 
 
 @pytest.mark.parametrize("kind", ["float16", "float32", "Float32"])
@@ -642,6 +684,7 @@ def test_means_that_are_0_if_one_value_is_need_higher_to_be_better(measure: Any)
 
 # --- scales that are declared by their top grade alone --------------------------------------------
 
+#: 30 labels, of which none is 0.
 FROM_ONE = [1, 4, 1, 2, 3, 1, 5, 2, 1, 3] * 3
 
 
@@ -665,67 +708,95 @@ def test_a_scale_declared_by_its_top_grade_that_starts_at_1_warns(measure: Any) 
     assert "Aspect(grades=[0, 1, 2, 3, 4, 5])" in message
 
 
+def trust_labels(relevance_labels: list[int]) -> list[int]:
+    """As many labels of trust, which begin 0, 1, 0."""
+    return ([0, 1, 0] * len(relevance_labels))[: len(relevance_labels)]
+
+
 @pytest.mark.parametrize(
-    ("declared", "labels"),
+    "declared", [[1, 2, 3, 4, 5], Aspect(5, threshold=3)], ids=["grades", "threshold"]
+)
+@no_warnings()
+def test_scales_that_are_meant_are_silent(declared: Any) -> None:
+    """No label is 0, but the grades or the threshold are declared."""
+    qrels = one_topic(label=FROM_ONE, trust=trust_labels(FROM_ONE))
+    for measure in scaled_measures(declared):
+        value(measure, qrels)
+
+
+@pytest.mark.parametrize(
+    "labels",
     [
-        ([1, 2, 3, 4, 5], FROM_ONE),
-        (Aspect(5, threshold=3), FROM_ONE),
-        (5, FROM_ONE[:29]),
-        (5, [0, *FROM_ONE]),
-        (5, [5, 3, 2, 2, 3, 4, 2, 5, 3, 2] * 3),
+        pytest.param(FROM_ONE[:29], id="fewer than 30 labels tell nothing"),
+        pytest.param([0, *FROM_ONE], id="a label is 0"),
+        pytest.param([5, 3, 2, 2, 3, 4, 2, 5, 3, 2] * 3, id="no label is 1 either"),
     ],
 )
 @no_warnings()
-def test_scales_that_are_meant_are_silent(declared: Any, labels: list[int]) -> None:
-    qrels = one_topic(label=labels, trust=([0, 1, 0] * 11)[: len(labels)])
-    for measure in scaled_measures(declared):
-        if declared == 5:  # a default threshold is a finding of its own
-            measure = (
-                measure
-                if measure.NAME == "TOMA"
-                else TOMA(aspects=Aspects({"relevance": 5, "trust": 1}))
-            )
-        value(measure, qrels)
+def test_scales_declared_by_their_top_grade_are_silent(labels: list[int]) -> None:
+    """By TOMA, as other measures also warn of the default threshold, which is another finding."""
+    qrels = one_topic(label=labels, trust=trust_labels(labels))
+    value(TOMA(aspects=Aspects({"relevance": 5, "trust": 1})), qrels)
 
 
 def test_listed_grades_are_meant_whatever_was_declared_before(tmp_path: Any) -> None:
-    listed, top = (
-        Aspects({"relevance": [0, 1, 2, 3, 4, 5], "trust": 1}),
-        Aspects({"relevance": 5, "trust": 1}),
-    )
-    assert listed == top
-    listed.to_file(tmp_path / "scales.json")
-    judgments = Judgments(one_topic(label=FROM_ONE, trust=[0, 1, 0] * 10))
-    rankings = Rankings(run_of(one_topic(label=FROM_ONE)), judgments)
+    """The scale of listed grades equals that of the top grade alone, but only the latter warns.
+
+    Pickled or read from a file, the listed grades are still listed.
+    """
+    listed = Aspects({"relevance": [0, 1, 2, 3, 4, 5], "trust": 1})
+    by_top_grade = Aspects({"relevance": 5, "trust": 1})
+    assert listed == by_top_grade
+    qrels = one_topic(label=FROM_ONE, trust=trust_labels(FROM_ONE))
+    rankings = Rankings(run_of(qrels), Judgments(qrels))
     with pytest.warns(Warned, match="top grade alone"):
-        expected = TOMA(aspects=top).evaluate(rankings)
-    for aspects in (
-        listed,
-        pickle.loads(pickle.dumps(listed)),
-        Aspects.from_file(tmp_path / "scales.json"),
-    ):
-        measure = pickle.loads(pickle.dumps(TOMA(aspects=aspects))) @ 1000
-        assert measure.evaluate(rankings).tolist() == expected.tolist()
-    assert pickle.loads(pickle.dumps(top)).by_top == ("relevance", "trust")
+        expected = TOMA(aspects=by_top_grade).evaluate(rankings)
+
+    listed.to_file(tmp_path / "scales.json")
+    unpickled = pickle.loads(pickle.dumps(listed))
+    for aspects in (listed, unpickled, Aspects.from_file(tmp_path / "scales.json")):
+        measure = pickle.loads(pickle.dumps(TOMA(aspects=aspects)))
+        with no_warnings():
+            # With a cutoff beyond all ranks it is another measure, of which no warning was given.
+            values = (measure @ 1000).evaluate(rankings)
+        assert values.tolist() == expected.tolist()
 
 
-def test_measures_that_do_not_read_the_lowest_grade_do_not_doubt_a_declared_scale() -> None:
-    qrels = one_topic(label=FROM_ONE, trust=[0, 1, 0] * 10)
-    for measure in (
+def test_pickled_scales_know_that_they_were_declared_by_their_top_grade() -> None:
+    by_top_grade = Aspects({"relevance": 5, "trust": 1})
+    unpickled = pickle.loads(pickle.dumps(by_top_grade))
+    assert unpickled.by_top == ("relevance", "trust")
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
         CAM(aspects={"relevance": 5, "trust": 1}),
         On(base=nDCG, aspects={"relevance": 5}),
         nCRP,
-    ):
-        value(measure, qrels)
-    relevant = one_topic(label=[1, 2, 1, 3] * 10, trust=[0, 1] * 20)  # others are not in the qrels
-    value(TOMA(aspects={"relevance": 3, "trust": 1}), relevant)
-    assert (
-        "no label of trust is 0"
-        in value_and_warnings(
-            TOMA(aspects={"relevance": 1, "trust": 3}),
-            relevant.assign(trust=relevant["label"], label=[0, 1] * 20),
-        )[1][0]
-    )
-    positives = one_topic(label=[1] * 40)
-    value(On(base=nDCG, aspects={"relevance": 1}), positives)
-    value(TOMA(aspects={"relevance": 1}), positives)
+    ],
+)
+@no_warnings()
+def test_measures_that_do_not_read_the_lowest_grade_do_not_doubt_a_declared_scale(
+    measure: Any,
+) -> None:
+    """No label of relevance is 0, but the lowest grade gains nothing anyway."""
+    value(measure, one_topic(label=FROM_ONE, trust=trust_labels(FROM_ONE)))
+
+
+@no_warnings()
+def test_qrels_of_relevant_documents_only_do_not_doubt_a_declared_scale() -> None:
+    """Documents that are not relevant need not be in qrels: no label of relevance is 0."""
+    qrels = one_topic(label=[1, 2, 1, 3] * 10, trust=[0, 1] * 20)
+    value(TOMA(aspects={"relevance": 3, "trust": 1}), qrels)
+
+    ones = one_topic(label=[1] * 40)
+    value(On(base=nDCG, aspects={"relevance": 1}), ones)
+    value(TOMA(aspects={"relevance": 1}), ones)
+
+
+def test_qrels_without_the_lowest_grade_of_another_aspect_doubt_its_scale() -> None:
+    """Of the relevant and other documents, none has the label 0 of trust."""
+    qrels = one_topic(label=[0, 1] * 20, trust=[1, 2, 1, 3] * 10)
+    _, messages = value_and_warnings(TOMA(aspects={"relevance": 1, "trust": 3}), qrels)
+    assert "no label of trust is 0" in messages[0]

@@ -38,9 +38,17 @@ from pt_multiaspect.analysis import upper_bound
 from pt_multiaspect.integration.declared import with_aspects
 
 TWO = {"relevance": 2, "credibility": 2}
-LABELS = {"d1": (2, 0), "d2": (1, 1), "d3": (0, 2), "d4": (0, 0)}
 QRELS = pd.DataFrame(
-    [(qid, docno, *labels) for qid in ("1", "2") for docno, labels in LABELS.items()],
+    [
+        ("1", "d1", 2, 0),
+        ("1", "d2", 1, 1),
+        ("1", "d3", 0, 2),
+        ("1", "d4", 0, 0),
+        ("2", "d1", 2, 0),
+        ("2", "d2", 1, 1),
+        ("2", "d3", 0, 2),
+        ("2", "d4", 0, 0),
+    ],
     columns=["qid", "docno", "label", "credibility"],
 )
 RUN = pd.DataFrame(
@@ -128,21 +136,22 @@ def test_means_of_means() -> None:
     assert nested.cutoff == 5
 
 
+def value_columns(*measures: Any) -> list[np.ndarray]:
+    """The values per topic of each measure."""
+    table = values(*measures)
+    return [table[label].to_numpy() for label in table]
+
+
 def test_measures_of_ir_measures_evaluate_relevance_as_on_does() -> None:
-    table = values(
-        MeanOf([nDCG @ 2]),
-        nDCG @ 2,
-        MeanOf(["AP(rel=2)"]),
-        AP(rel=2),
-        MeanOf([P @ 1, RR]),
-        P @ 1,
-        RR,
-    )
-    assert table["0"].to_numpy() == pytest.approx(table["1"].to_numpy(), abs=1e-9)
-    assert table["2"].to_numpy() == pytest.approx(table["3"].to_numpy(), abs=1e-9)
-    assert table["4"].to_numpy() == pytest.approx(
-        (table["5"] + table["6"]).to_numpy() / 2, abs=1e-9
-    )
+    """The mean of one measure of ir-measures is this measure, with its cutoff or rel."""
+    mean_of_ndcg, ndcg = value_columns(MeanOf([nDCG @ 2]), nDCG @ 2)
+    assert mean_of_ndcg == pytest.approx(ndcg, abs=1e-9)
+
+    mean_of_ap, ap = value_columns(MeanOf(["AP(rel=2)"]), AP(rel=2))
+    assert mean_of_ap == pytest.approx(ap, abs=1e-9)
+
+    mean_of_two, precision, rr = value_columns(MeanOf([P @ 1, RR]), P @ 1, RR)
+    assert mean_of_two == pytest.approx((precision + rr) / 2, abs=1e-9)
 
 
 # -- aspects and cutoffs
@@ -150,6 +159,7 @@ def test_measures_of_ir_measures_evaluate_relevance_as_on_does() -> None:
 
 
 def test_aspects_are_for_members_that_declare_none() -> None:
+    """Members of ir-measures become `On` with these aspects."""
     scales = ma.Aspects(
         {"relevance": Aspect([0, 1, 2], gains=[0, 1, 5]), "credibility": Aspect(2, threshold=2)}
     )
@@ -157,19 +167,18 @@ def test_aspects_are_for_members_that_declare_none() -> None:
     mean = MeanOf(
         ["TOMA", own, "On(aspect='credibility',base='AP')", "nDCG", "DCG@1"], aspects=scales
     )
-    members = [
+    expected_members = [
         TOMA(aspects=scales),
         own,
         On(aspect="credibility", base="AP", aspects=scales),
         On(base="nDCG", aspects=scales),
         On(base="DCG@1", aspects=scales),
     ]
-    assert [member for member, _ in mean.members] == members
+    assert [member for member, _weight in mean.members] == expected_members
+
     with pytest.warns(ma.MultiAspectWarning, match=r"DCG@1.*no maximum"):
-        table = values(mean, *members)
-    assert table["0"].to_numpy() == pytest.approx(
-        table[list("12345")].mean(axis=1).to_numpy(), abs=1e-12
-    )
+        mean_values, *member_values = value_columns(mean, *expected_members)
+    assert mean_values == pytest.approx(np.mean(member_values, axis=0), abs=1e-12)
 
 
 def test_scales_declared_for_an_evaluation_reach_the_members() -> None:
@@ -194,26 +203,30 @@ def test_inferred_scales_are_told_by_the_mean() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measures", "members"),
+    ("measures", "expected_members"),
     [
-        (["nDCG", "IRec"], ["On@3", "IRec@3"]),
-        (["nDCG@3", "AP"], ["On@3", "On(base='AP')@3"]),
-        (["SetF", "AP"], ["On(base='SetF')", "On(base='AP')@3"]),
-        ([CAM(base={"relevance": "SetF", "credibility": "AP"}), "Rprec"],
-         ["CAM(base={'credibility': 'AP@3', 'relevance': 'SetF'})", "On(base='Rprec')"]),
-        ([MeanOf([nDCG, AP])], ["MeanOf(measures={'nDCG': 1, 'AP': 1})@3"]),
-        (["Subtopics", "CAM"], ["Subtopics@3", "CAM@3"]),
+        pytest.param(["nDCG", "IRec"], ["On@3", "IRec@3"], id="both"),
+        pytest.param(["nDCG@3", "AP"], ["On@3", "On(base='AP')@3"], id="one has a cutoff"),
+        pytest.param(
+            ["SetF", "AP"], ["On(base='SetF')", "On(base='AP')@3"], id="SetF accepts none"
+        ),
+        pytest.param(
+            [CAM(base={"relevance": "SetF", "credibility": "AP"}), "Rprec"],
+            ["CAM(base={'credibility': 'AP@3', 'relevance': 'SetF'})", "On(base='Rprec')"],
+            id="one of the bases of CAM accepts one, Rprec does not",
+        ),
+        pytest.param(
+            [MeanOf([nDCG, AP])], ["MeanOf(measures={'nDCG': 1, 'AP': 1})@3"], id="a mean of a mean"
+        ),
+        pytest.param(["Subtopics", "CAM"], ["Subtopics@3", "CAM@3"], id="multi-aspect members"),
     ],
-    ids=str,
-)  # fmt: skip
+)
 def test_cutoffs_fill_the_members_that_accept_one_and_have_none(
-    measures: list[Any], members: list[str] | None
+    measures: list[Any], expected_members: list[str]
 ) -> None:
-    if members is None:
-        with pytest.raises(MultiAspectError, match="lower is better for ESL"):
-            MeanOf(measures) @ 3
-        return
-    assert [str(member) for member, _ in (MeanOf(measures) @ 3).members] == members
+    """The members of a mean @3. Those of ir-measures are shown as On, whose default base is nDCG."""
+    mean = MeanOf(measures) @ 3
+    assert [str(member) for member, _weight in mean.members] == expected_members
 
 
 def test_the_cutoff_can_be_changed() -> None:
@@ -254,14 +267,25 @@ def test_members_by_position_and_by_name() -> None:
     assert MeanOf([nDCG], cutoff=3) == MeanOf([nDCG]) @ 3
 
 
-def test_ranges_and_directions() -> None:
+def test_ranges() -> None:
+    """The range is the mean of those of the members."""
     assert MeanOf([nDCG, AP]).range == (0, 1)
     assert MeanOf({"CRP": 1, "nDCG": 1}).range == (-np.inf, np.inf)
-    assert MeanOf({ma.RBU(p=0.5, effort=0.1): 1, nDCG: 3}).range == pytest.approx((-0.025, 0.875))
-    lower = MeanOf(["Frustration", "HarmfulCompat"])
-    assert lower.lower_is_better
+
+    rbu = ma.RBU(p=0.5, effort=0.1)
+    assert rbu.range == pytest.approx((-0.1, 0.5))
+    low = (1 * -0.1 + 3 * 0) / 4
+    high = (1 * 0.5 + 3 * 1) / 4
+    assert MeanOf({rbu: 1, nDCG: 3}).range == pytest.approx((low, high))
+
+
+def test_directions() -> None:
+    """Lower is better if it is for all members; such a mean has no upper bound."""
     assert not MIXED.lower_is_better
     assert not upper_bound(QRELS, MIXED).empty
+
+    lower = MeanOf(["Frustration", "HarmfulCompat"])
+    assert lower.lower_is_better
     with pytest.raises(MultiAspectError, match=r"upper_bound.*lower-is-better"):
         upper_bound(QRELS, lower)
 
@@ -298,17 +322,23 @@ class Turned(pt.Transformer):
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_grid_search(jobs: int) -> None:
+    """Of a run and its reverse, the grid search chooses the one with the higher mean."""
     pipeline = Turned(1.0)
-    value, setting = pt.GridSearch(
-        pipeline, {pipeline: {"sign": [1.0, -1.0]}}, TOPICS, QRELS, metric=str(MIXED), return_type="best_setting",
+    best_value, ((_pipeline, _parameter, best_sign),) = pt.GridSearch(
+        pipeline,
+        {pipeline: {"sign": [1.0, -1.0]}},
+        TOPICS,
+        QRELS,
+        metric=str(MIXED),
+        return_type="best_setting",
         jobs=jobs,
-    )  # fmt: skip
-    by_sign = {
-        sign: values(MIXED, run=RUN.assign(score=RUN["score"] * sign))["0"].mean()
-        for sign in (1.0, -1.0)
-    }
-    assert value == pytest.approx(max(by_sign.values()))
-    assert by_sign[setting[0][2]] == max(by_sign.values()) > min(by_sign.values())
+    )
+    as_it_is = values(MIXED, run=RUN)["0"].mean()
+    reversed_run = RUN.assign(score=-RUN["score"])
+    reversed_ = values(MIXED, run=reversed_run)["0"].mean()
+    assert as_it_is != reversed_
+    assert best_value == pytest.approx(max(as_it_is, reversed_))
+    assert best_sign == (1.0 if as_it_is > reversed_ else -1.0)
 
 
 @pytest.mark.slow
@@ -346,13 +376,25 @@ def test_scorers_and_training_labels() -> None:
         ma.AspectRanker(Ridge(), target=MeanOf([MM], aspects=TWO)).fit(features, labels, qid=qid)
 
 
-def test_label_of_the_mean_is_surrogate_unless_discounts_agree() -> None:
-    judgments = ma.Judgments(QRELS)
-    aspects = {"aspects": TWO}
-    assert not MeanOf(["nDCG", "CAM"], **aspects).gain_is_surrogate(judgments)
-    assert MeanOf(["nDCG@2", "CAM"], **aspects).gain_is_surrogate(judgments)
-    assert MeanOf(["AP", "CAM"], **aspects).gain_is_surrogate(judgments)
-    assert MeanOf(["nDCG", "MM"], **aspects).document_gain(judgments) is None
+@pytest.mark.parametrize(
+    ("members", "is_surrogate"),
+    [
+        pytest.param(["nDCG", "CAM"], False, id="both discount by the logarithm of the rank"),
+        pytest.param(["nDCG@2", "CAM"], True, id="one has no discount below rank 2"),
+        pytest.param(["AP", "CAM"], True, id="AP is not a sum of gains times discounts"),
+    ],
+)
+def test_label_of_the_mean_is_surrogate_unless_discounts_agree(
+    members: list[str], is_surrogate: bool
+) -> None:
+    """Learning to rank needs one gain per document: exact if the mean is a sum of gains times discounts."""
+    mean = MeanOf(members, aspects=TWO)
+    assert mean.gain_is_surrogate(ma.Judgments(QRELS)) == is_surrogate
+
+
+def test_a_mean_has_no_gains_if_a_member_has_none() -> None:
+    """MM, a harmonic mean, gives documents no gains."""
+    assert MeanOf(["nDCG", "MM"], aspects=TWO).document_gain(ma.Judgments(QRELS)) is None
 
 
 # -- explanations and bounds
@@ -360,44 +402,58 @@ def test_label_of_the_mean_is_surrogate_unless_discounts_agree() -> None:
 
 
 def test_explanations_have_the_parts_of_members() -> None:
+    """nDCG weighs 1/4; CAM weighs 3/4, which its two aspects share."""
     mean = MeanOf({"nDCG@2": 1, "CAM(base='AP')": 3}, aspects=TWO)
     explanation = mean.explain(RUN, QRELS, "1")
-    cam = "CAM(base='AP')"
-    assert explanation.aspects["aspect"].tolist() == [
-        "nDCG@2",
-        f"{cam} relevance",
-        f"{cam} credibility",
-    ]
-    assert explanation.aspects["weight"].tolist() == [0.25, 0.375, 0.375]
+    weights = dict(zip(explanation.aspects["aspect"], explanation.aspects["weight"], strict=True))
+    assert weights == {
+        "nDCG@2": 1 / 4,
+        "CAM(base='AP') relevance": 3 / 4 / 2,
+        "CAM(base='AP') credibility": 3 / 4 / 2,
+    }
     assert explanation.ranks["contribution"].sum() == pytest.approx(explanation.value)
     assert {"nDCG@2 part", "CAM(base='AP') relevance part"} <= set(explanation.ranks)
-    same = MeanOf(["On(aspect='relevance')", "On(aspect='credibility')"], aspects=TWO).explain(
-        RUN, QRELS, "1"
-    )
-    assert same.aspects["aspect"].tolist() == ["On", "On(aspect='credibility')"]
-    marginal = MeanOf(["MM(base='AP')", "IRec"], aspects=TWO).explain(RUN, QRELS, "1")
-    assert set(marginal.ranks["how"]) == {"marginal"}
-    assert marginal.ranks["contribution"].sum() + marginal.offset == pytest.approx(marginal.value)
 
 
-def test_upper_bounds() -> None:
-    scales = ma.Aspects(TWO)
-    mean, cam = (
-        MeanOf(["On(aspect='relevance')", "On(aspect='credibility')"], aspects=scales),
-        CAM(aspects=scales),
-    )
-    for first, second in ((mean, cam), (mean @ 2, cam @ 2)):
-        bounds, wanted = upper_bound(QRELS, first), upper_bound(QRELS, second)
-        assert bounds["value"].to_numpy() == pytest.approx(wanted["value"].to_numpy())
-        assert bounds["strategy"].tolist() == wanted["strategy"].tolist()
-    searched = upper_bound(QRELS, MeanOf({"AP": 2, "TOMA": 1, "IRec@1": 1}, aspects=scales))
-    assert (searched["value"] <= searched["bound"] + 1e-12).all()
-    for measure in (
-        MeanOf(["MM", "AP"], aspects=scales),
-        MeanOf([CAM(normalized=True)], aspects=scales),
-    ):
-        with pytest.raises(MultiAspectError, match=r"no upper bound.*MeanOf"):
-            upper_bound(QRELS, measure)
+def test_explanations_name_members_by_what_tells_them_apart() -> None:
+    """Relevance is the default aspect of On, which its name leaves out."""
+    mean = MeanOf(["On(aspect='relevance')", "On(aspect='credibility')"], aspects=TWO)
+    explanation = mean.explain(RUN, QRELS, "1")
+    assert explanation.aspects["aspect"].tolist() == ["On", "On(aspect='credibility')"]
+
+
+def test_explanations_of_members_without_parts_are_marginal() -> None:
+    """MM and IRec are no sums: the contribution of a rank is the difference that its document makes."""
+    explanation = MeanOf(["MM(base='AP')", "IRec"], aspects=TWO).explain(RUN, QRELS, "1")
+    assert set(explanation.ranks["how"]) == {"marginal"}
+    total = explanation.ranks["contribution"].sum() + explanation.offset
+    assert total == pytest.approx(explanation.value)
+
+
+@pytest.mark.parametrize("cutoff", [None, 2])
+def test_upper_bounds_of_a_mean_that_is_cam(cutoff: int | None) -> None:
+    """The mean of nDCG on each aspect is CAM, and has its bounds, found in the same way."""
+    mean = MeanOf(["On(aspect='relevance')", "On(aspect='credibility')"], aspects=TWO)
+    cam = CAM(aspects=TWO)
+    if cutoff is not None:
+        mean, cam = mean @ cutoff, cam @ cutoff
+    bounds = upper_bound(QRELS, mean)
+    expected = upper_bound(QRELS, cam)
+    assert bounds["value"].to_numpy() == pytest.approx(expected["value"].to_numpy())
+    assert bounds["strategy"].tolist() == expected["strategy"].tolist()
+
+
+def test_upper_bounds_of_a_mean_that_is_no_sum_are_searched() -> None:
+    """No ranking has a higher value than `bound`, not even the best that was found."""
+    measure = MeanOf({"AP": 2, "TOMA": 1, "IRec@1": 1}, aspects=TWO)
+    table = upper_bound(QRELS, measure)
+    assert (table["value"] <= table["bound"] + 1e-12).all()
+
+
+@pytest.mark.parametrize("members", [["MM", "AP"], [CAM(normalized=True)]], ids=["MM", "CAM"])
+def test_members_without_upper_bounds_are_refused(members: list[Any]) -> None:
+    with pytest.raises(MultiAspectError, match=r"no upper bound.*MeanOf"):
+        upper_bound(QRELS, MeanOf(members, aspects=TWO))
 
 
 def test_it_is_described_and_cited() -> None:
@@ -460,11 +516,16 @@ def test_measures_on_different_scales_are_told() -> None:
 
 
 def test_a_scorer_is_not_made_of_it() -> None:
+    """scikit-learn calls what it takes for a scorer with an estimator, X and y, and hides its errors in NaN.
+
+    So a warning says the same as the error.
+    """
+    X, y = np.ones((2, 1)), np.ones(2)
     with (
-        pytest.warns(ma.MultiAspectWarning),
+        pytest.warns(ma.MultiAspectWarning, match="a measure is not a scorer"),
         pytest.raises(MultiAspectError, match="a measure is not a scorer"),
     ):
-        MeanOf(Ridge(), np.ones((2, 1)), np.ones(2))
+        MeanOf(Ridge(), X, y)
 
 
 def test_terms_have_long_names_only_if_they_would_be_alike() -> None:
