@@ -153,18 +153,20 @@ def _frame_of_columns(text: Text, what: str) -> pd.DataFrame:
     separator = _separator(first_line)
     lines = _cells(text, separator, what)
     header = lines.iloc[0].tolist()
-    header[0] = header[0] or NO_NAME
-    frame: pd.DataFrame = lines.iloc[1:].reset_index(drop=True)
-    frame.columns = pd.Index(header)
+    # Tables that pandas wrote begin with a column of row numbers, which has no name.
+    if header[0] == "":
+        header[0] = NO_NAME
     if len(header) == 1:
         raise MultiAspectError(
             f"{what}: {text.name}: expected answers, as one JSON object per line or as columns "
             f"with a header, separated by tabs or commas, got the line {shown(header[0])}. "
             f"{IF_EVALUATED}"
         )
+    frame: pd.DataFrame = lines.iloc[1:].reset_index(drop=True)
+    frame.columns = pd.Index(header)
     check_distinct_columns(frame, f"{what}: {text.name}")
     is_empty = frame == ""
-    frame = frame.mask(is_empty)
+    frame = frame.mask(is_empty)  # missing
     frame = frame.apply(_with_decimal_points, separator=separator)
     return frame.apply(read_truth_values)
 
@@ -226,27 +228,32 @@ def _with_topics(answers: pd.DataFrame, what: str) -> tuple[pd.DataFrame, list[s
         answers = answers.rename(columns={"system": "name"})
     usual_columns = (*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION)
     topic_columns = [name for name in usual_columns if name in answers.columns]
-    topic: str | None
     if topic_columns:
         topic = topic_columns[0]
-    else:
-        topic = question_column(answers)
-    # Other columns of ids number the rows. They are no criteria.
-    for name in answers.columns:
-        is_id = str(name).strip().lower() == "id"
-        if is_id and name != topic:
-            answers = answers.drop(columns=name)
-    notes = [f"topics: the column {topic}"]
-    if topic_columns:
-        return answers, notes
-    if topic is None:
+        return _drop_row_ids(answers, topic), [f"topics: the column {topic}"]
+    question = question_column(answers)
+    answers = _drop_row_ids(answers, question)
+    if question is None:
         raise MultiAspectError(
             f"{what}: expected a column of topics, such as query_id, id or question, got the "
             f"columns {choices(answers.columns)}; rename one"
         )
-    qids = answers[topic].map(_single_spaced)
-    answers = answers.drop(columns=topic)
-    return answers.assign(qid=qids), notes
+    qids = answers[question].map(_single_spaced)
+    answers = answers.drop(columns=question)
+    return answers.assign(qid=qids), [f"topics: the column {question}"]
+
+
+def _drop_row_ids(answers: pd.DataFrame, topic: str | None) -> pd.DataFrame:
+    """Return answers without columns ``id`` or ``ID`` that are not the topic.
+
+    They number the rows, and are not criteria.
+    """
+    row_ids = []
+    for name in answers.columns:
+        is_id = str(name).strip().lower() == "id"
+        if is_id and name != topic:
+            row_ids.append(name)
+    return answers.drop(columns=row_ids)
 
 
 def _single_spaced(value: object) -> str:
@@ -289,26 +296,26 @@ def _separator(header: bytes) -> str:
 
 
 def _with_decimal_points(column: pd.Series[Any], separator: str) -> pd.Series[Any]:
-    """Return a column of texts with points in decimals that are written with commas.
+    """Return a column of texts with ``0,75`` as ``0.75``, if its commas are surely decimal ones.
 
-    If the separator of columns is a comma, too, other commas may separate thousands, and be part of
-    texts. Such columns are returned unchanged.
+    Else the column is unchanged. `separator` is the character between the columns of the file.
     """
     has_decimal_comma = _matches(column, _DECIMAL_COMMA)
     if not has_decimal_comma.any():
         return column
-    # Beside decimals with points, commas separate thousands.
+    # With points in other decimals, as in "1,024" and "0.75", commas separate thousands.
     if _matches(column, _DECIMAL_POINT).any():
         return column
     with_points = column.mask(has_decimal_comma, column.str.replace(",", "."))
     if separator != ",":
         return with_points
-    # Such a file quotes "0,75". Whether "1,024" is a decimal or a thousand, nobody can tell; in a
-    # column with other texts, "0,75" may be a text, too.
-    may_be_thousands = _matches(column, _THOUSANDS).any()
-    if may_be_thousands or not is_numeric(with_points):
+    # Where commas also separate columns, few programs write decimals with them. "1,024" may then
+    # be a thousand, and "0,75" in a column with other texts may be a text.
+    if _matches(column, _THOUSANDS).any():
         return column
-    return with_points
+    if is_numeric(with_points):
+        return with_points
+    return column
 
 
 def _matches(column: pd.Series[Any], pattern: str) -> pd.Series[bool]:
@@ -462,15 +469,24 @@ def weighted_means(answer: Ints, values: Floats, weights: Floats, n_answers: int
     n_answers : int
         The number of answers, with and without rows.
     """
+    small_weights = _divide_by_powers_of_two(weights, answer, n_answers)
+    weighted_sums = sums(answer, small_weights * values, n_answers)
+    sums_of_weights = sums(answer, small_weights, n_answers)
+    return ratio(weighted_sums, sums_of_weights)
+
+
+def _divide_by_powers_of_two(weights: Floats, answer: Ints, n_answers: int) -> Floats:
+    """Return weights below 1: those of an answer are divided by the same power of two.
+
+    Weighted means stay the same, and sums of huge weights are not infinite. Division by a power of
+    two is exact.
+    """
     largest_weight = np.zeros(n_answers)
     np.maximum.at(largest_weight, answer, weights)
-    # Sums of large weights may be infinite. Divided by a power of two, the largest weight of each
-    # answer is below 1, and no weight changes a digit.
-    _, power_of_two = np.frexp(largest_weight)
-    scaled_weights = np.ldexp(weights, -power_of_two[answer])
-    weighted_sums = sums(answer, scaled_weights * values, n_answers)
-    sums_of_weights = sums(answer, scaled_weights, n_answers)
-    return ratio(weighted_sums, sums_of_weights)
+    # `frexp` writes 12 as 0.75 * 2 ** 4; the exponent of 12 is 4.
+    _, exponent = np.frexp(largest_weight)
+    exponent_of_row = exponent[answer]
+    return np.ldexp(weights, -exponent_of_row)  # weights / 2 ** exponent
 
 
 def item_notes(
@@ -570,13 +586,7 @@ def _different_items(answers: pd.DataFrame, items: pd.DataFrame, noun: str) -> I
 
     `items` has the columns answer, text, weight and label; `noun` is what an item is called.
     """
-    # Items without a text are numbered, so that runs with the same number of items are alike.
-    number = items.groupby(["answer", "weight"]).cumcount()
-    texts = items["text"].where(items["text"].notna(), number)
-    items_of_answers: list[set[Hashable]] = [set() for _ in range(len(answers))]
-    for answer, text, weight in zip(items["answer"], texts, items["weight"], strict=True):
-        items_of_answers[answer].add((text, weight))
-    item_sets = pd.Series(map(frozenset, items_of_answers))  # one per answer
+    item_sets = pd.Series(_item_sets(items, len(answers)))  # one per answer
     qids = answers["qid"].to_numpy()
     n_distinct_sets = item_sets.groupby(qids, sort=False).nunique()
     has_different_sets = n_distinct_sets > 1
@@ -587,3 +597,19 @@ def _different_items(answers: pd.DataFrame, items: pd.DataFrame, noun: str) -> I
             f"on {n_topics} ({choices(topics)}), runs were judged by different {noun}s, so their "
             "scores may not be comparable"
         )
+
+
+def _item_sets(items: pd.DataFrame, n_answers: int) -> list[frozenset[Hashable]]:
+    """Return the set of the items of each answer; an item is its text and its weight.
+
+    Items without a text are numbered: two answers with the same number of items have equal sets.
+    """
+    item_number = items.groupby(["answer", "weight"]).cumcount()
+    has_text = items["text"].notna()
+    texts_or_numbers = items["text"].where(has_text, item_number)
+    item_sets: list[set[Hashable]] = [set() for _ in range(n_answers)]
+    for answer, text, weight in zip(
+        items["answer"], texts_or_numbers, items["weight"], strict=True
+    ):
+        item_sets[answer].add((text, weight))
+    return list(map(frozenset, item_sets))

@@ -99,7 +99,7 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
     criterion_of_row = frame["measure"].map(str).to_numpy()
     answers, answer_of_row = _distinct_answers(frame, ["name", "qid", *further_columns])
     parts = [frame]
-    records = dict(read_record(frame))
+    records = dict(read_record(frame))  # measures by label; missing in joined frames
     for label, measure in labelled_measures.items():
         names = _criteria_of_measure(label, measure, criteria, known)
         values_of_criteria = {}
@@ -110,8 +110,7 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
                 values_of_criteria[name] = values
             combined = measure.of_criteria(values_of_criteria)
         parts.append(answers.assign(measure=label, value=combined))
-        # Records tell the measures of the labels, and so their directions. Joined frames have lost
-        # theirs. Criteria of unknown measures get an empty one: higher is better for all criteria.
+        # Criteria without a record get that of an unknown measure: higher values are better.
         for name in names:
             if known[name] is None and name not in records:
                 records[name] = None
@@ -128,10 +127,9 @@ def _distinct_answers(frame: pd.DataFrame, keys: list[str]) -> tuple[pd.DataFram
 
     Rows belong to the same answer if they are equal in the columns `keys`.
     """
-    groups = frame.groupby(keys, sort=False, dropna=False, observed=True)
-    answer_of_row = np.asarray(groups.ngroup(), dtype=np.intp)
-    _, first_rows = np.unique(answer_of_row, return_index=True)
-    answers = frame[keys].iloc[first_rows]
+    rows_by_answer = frame.groupby(keys, sort=False, dropna=False, observed=True)
+    answers = rows_by_answer.head(1)[keys]
+    answer_of_row = np.asarray(rows_by_answer.ngroup(), dtype=np.intp)
     return answers, answer_of_row
 
 

@@ -207,7 +207,7 @@ def _warn_of_gaps(
 ) -> None:
     """Warn of missing labels, and of topics on which runs were judged by different judges.
 
-    `missing` has one row per missing label. The warning is repeated only for other labels.
+    `missing` has one row per missing label. The same labels, read again, give no second warning.
     """
     notes = []
     if len(missing):
@@ -217,13 +217,15 @@ def _warn_of_gaps(
     if not notes:
         return
     warning = "; ".join(notes)
-    # Hashes of the rows identify the labels: the same ones, read again, give no second warning.
-    fingerprints = []
-    for labels in criteria.values():
-        rows = labels.rows.assign(label=labels.column.map(str).to_numpy())
-        row_hashes = pd.util.hash_pandas_object(rows, index=False)
-        fingerprints.append(int(row_hashes.sum()))
+    fingerprints = [_fingerprint(labels) for labels in criteria.values()]
     warn_once(f"{what}: {warning}", key=f"{what}: gaps of {fingerprints}")
+
+
+def _fingerprint(labels: CriterionLabels) -> int:
+    """Return a number that identifies the labels of a criterion, in any order of rows."""
+    rows = labels.rows.assign(label=labels.column.map(str).to_numpy())
+    row_hashes = pd.util.hash_pandas_object(rows, index=False)
+    return int(row_hashes.sum())
 
 
 def _missing_note(missing: pd.DataFrame, criteria: Mapping[str, CriterionLabels]) -> str:
@@ -273,33 +275,48 @@ def _grade_labels(
 
     Without an aspect with declared grades, labels are values in [0, 1].
     """
+    if aspect is None or aspect.grades is None:
+        return _grade_without_scale(labels, name, aspect, what)
+    return _grade_by_scale(labels, name, aspect, what)
+
+
+def _grade_without_scale(
+    labels: CriterionLabels, name: str, aspect: Aspect | None, what: str
+) -> _GradedLabels:
+    """Return labels that are values in [0, 1] themselves; raise an error if one is not.
+
+    An aspect may declare which labels mean that there is no judgment.
+    """
+    numbers = _label_numbers(labels, None, name, what)
+    remedy = _text_remedy(labels.column, name, aspect)
+    if not remedy:
+        remedy = _range_remedy(numbers, name)
+    values = read_numbers(labels.column, labels.rows, what, remedy)
+    distinct_values, grade = np.unique(values, return_inverse=True)
+    return _GradedLabels(distinct_values, grade)
+
+
+def _label_numbers(labels: CriterionLabels, grades: Floats | None, name: str, what: str) -> Floats:
+    """Return labels as numbers: texts as NaN, truth values as 0 and 1 or the two grades of a scale.
+
+    Raise an error for truth values on a scale of other than two grades, or beside other numbers.
+    """
     column = labels.column
-    grades = None  # in increasing order of quality, if they are declared
-    if aspect is not None and aspect.grades is not None:
-        grades = aspect.scale.grades
-    # Truth values become 0 and 1, or the grades of a scale of two. Elsewhere they are wrong.
     numbers, is_wrong_boolean = grade_booleans(read_labels(column), is_boolean(column), grades)
     check_values(~is_wrong_boolean, column, labels.rows, f"{what}: {name}: {BOOLEANS}")
-    if aspect is None or aspect.grades is None:
-        remedy = _text_remedy(column, name, aspect)
-        if not remedy:
-            remedy = _range_remedy(numbers, name)
-        values = read_numbers(column, labels.rows, what, remedy)
-        distinct_values, grade = np.unique(values, return_inverse=True)
-        return _GradedLabels(distinct_values, grade)
-    return _grade_by_scale(labels, numbers, name, aspect, what)
+    return numbers
 
 
-def _grade_by_scale(
-    labels: CriterionLabels, numbers: Floats, name: str, aspect: Aspect, what: str
-) -> _GradedLabels:
+def _grade_by_scale(labels: CriterionLabels, name: str, aspect: Aspect, what: str) -> _GradedLabels:
     """Return the labels of a criterion with declared grades as values.
 
-    Raise an error if one is not a grade, or all grades have the same gain. `numbers` are the
-    labels as numbers, NaN for texts.
+    Raise an error if one is not a grade, or all grades have the same gain.
     """
     scale = aspect.scale
-    grade, _ = scale.positions(numbers)  # the lowest grade for labels below it and for NaN
+    numbers = _label_numbers(labels, scale.grades, name, what)
+    # The position of each label's grade. Labels below the lowest grade, and texts, get that of the
+    # lowest grade, but differ from it.
+    grade, _ = scale.positions(numbers)
     is_grade = scale.grades[grade] == numbers
     expected = f"{what}: expected a grade of {name} ({scale}, lowest first)"
     remedy = _text_remedy(labels.column, name, aspect)
@@ -413,18 +430,30 @@ def _combine_labels(
     n_answers = len(answers)
     has_one_label_each = len(answer) == n_answers
     if has_one_label_each:
-        # No label is combined with another one: each is the value of its answer.
+        # There is nothing to combine. The labels need not be in the order of the answers.
         values = np.empty(n_answers)
         values[answer] = labels.values[labels.grade]
         return values
     if method == "mean":
-        # Sums depend on the order of the labels. Sorted, equal labels have equal means.
-        order = np.lexsort((labels.grade, answer))
+        # Sums of floats depend on their order. In the order of the grades, answers with the same
+        # labels have exactly the same mean.
+        order = np.lexsort((labels.grade, answer))  # by answer, then by grade
         return mean_labels(labels.values, answer[order], labels.grade[order], n_answers)
     if method == "median":
-        median_grade = grade_aggregation.median(answer, labels.grade, n_answers)
-        return np.asarray(labels.values[median_grade])
-    majority_grade, n_most_frequent = grade_aggregation.majority(answer, labels.grade, n_answers)
+        grade = grade_aggregation.median(answer, labels.grade, n_answers)
+    else:
+        grade = _majority_grades(labels.grade, answer, answers, name, what)
+    return np.asarray(labels.values[grade])
+
+
+def _majority_grades(
+    grade: Ints, answer: Ints, answers: pd.DataFrame, name: str, what: str
+) -> Ints:
+    """Return the most frequent grade of each answer; raise an error if it has several.
+
+    `grade` and `answer` have one element per label; other parameters are as for `_combine_labels`.
+    """
+    majority_grade, n_most_frequent = grade_aggregation.majority(answer, grade, len(answers))
     tied_answers = np.flatnonzero(n_most_frequent > 1)
     if len(tied_answers):
         first = tied_answers[0]
@@ -434,7 +463,7 @@ def _combine_labels(
             f"{what}: expected one most frequent label of {name} for {title}, got "
             f"{n_most_frequent[first]} {others}; use combine_judges='median' or 'mean'"
         )
-    return np.asarray(labels.values[majority_grade])
+    return majority_grade
 
 
 def rubric_scores(questions: Any) -> pd.DataFrame:
@@ -482,23 +511,17 @@ def rubric_scores(questions: Any) -> pd.DataFrame:
     """
     what = "questions"
     table = read_answers(questions, what)
-    # A column question_id does not name the topic: it is the id of a question of the rubric.
+    # A column question_id is the id of a question of the rubric. Elsewhere it names the topic.
     keys = answer_keys(table, what, others=(OTHER_QUERIES,))
     met_column = id_column(table, ("met",), what)
     weight_column = id_column(table, ("weight",), what)
     met = read_numbers(met_column, keys, what, "divide percentages by 100")
     penalty_remedy = "state a penalty as a question that a good answer meets"
     weights = read_numbers(weight_column, keys, what, penalty_remedy, high=np.inf)
-    groups = keys.groupby(["name", "qid"], sort=False)
-    answer = np.asarray(groups.ngroup(), dtype=np.intp)
-    answers = keys.drop_duplicates(ignore_index=True)
-    total_weights = np.bincount(answer, weights, minlength=len(answers))
-    without_weight = np.flatnonzero(total_weights == 0)
-    if len(without_weight):
-        title = answer_title(answers, int(without_weight[0]))
-        raise MultiAspectError(
-            f"{what}: expected a positive weight for {title}, got 0 for all questions"
-        )
+    rows_by_answer = keys.groupby(["name", "qid"], sort=False)
+    answers = rows_by_answer.head(1).reset_index(drop=True)
+    answer = np.asarray(rows_by_answer.ngroup(), dtype=np.intp)  # of each row
+    _check_total_weights(answers, answer, weights, what)
     scores = weighted_means(answer, met, weights, len(answers))
     texts = [None] * len(table)
     if "question" in table.columns:
@@ -509,3 +532,17 @@ def rubric_scores(questions: Any) -> pd.DataFrame:
     for note in notes:
         warn_once(f"{what}: {note}")
     return score_frame(answers, {"rubric": scores}, what)
+
+
+def _check_total_weights(answers: pd.DataFrame, answer: Ints, weights: Floats, what: str) -> None:
+    """Raise an error if all questions of an answer have the weight 0.
+
+    `answer` and `weights` have one element per answer and question.
+    """
+    total_weights = np.bincount(answer, weights, minlength=len(answers))
+    without_weight = np.flatnonzero(total_weights == 0)
+    if len(without_weight):
+        title = answer_title(answers, int(without_weight[0]))
+        raise MultiAspectError(
+            f"{what}: expected a positive weight for {title}, got 0 for all questions"
+        )

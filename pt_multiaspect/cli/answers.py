@@ -115,27 +115,25 @@ def answers(
     'pt-multiaspect describe --answers JUDGED --write-aspects FILE' proposes scales.
     """
     groups_file = inputs.values["by"]
-    has_human = bool(inputs.values["human"])
     check_interval(interval, baseline)
     _check_macro_and_margin(macro, groups_file, margin, baseline)
-    # The options by what they apply to, and whether each is given.
-    of_tests = {"--baseline": baseline is not None}
-    of_means = {
+    options_of_means = {
         f"--interval {interval}": interval != "none",
         "--by": groups_file is not None,
         "--margin": bool(margin),
     }
     if agreement:
-        of_scores = {
+        options_of_scores = {
             "-m": bool(combined),
-            "--human": has_human,
+            "--human": bool(inputs.values["human"]),
             "-q": perquery,
-            **of_means,
-            **of_tests,
+            **options_of_means,
+            "--baseline": baseline is not None,
             "--title": title is not None,
         }
-        _check_agreement(of_scores, inputs.format)
+        _check_agreement(options_of_scores, inputs.format)
         return _agreement_sheet(inputs, judged, unjudged, cluster)
+
     frame = read_files(judged, "answers")
     aspects = declare_unjudged(frame, inputs.aspects, unjudged)
     values, missing_labels = _scores(frame, aspects, combined)
@@ -151,15 +149,17 @@ def answers(
         _write_report(inputs, frame, values, human, aspects, baseline, structure, title)
         return None
     if human is not None:
-        refuse_together({"-q": perquery, **of_means}, {"--human": True}, HUMAN_EXCLUDES)
+        # Estimates have intervals of their own.
+        options_of_tables = {"-q": perquery, **options_of_means}
+        refuse_together(options_of_tables, {"--human": True}, HUMAN_EXCLUDES)
         return estimates_sheet(human, values, baseline, structure.clusters)
-    without_values = {**of_tests, "--cluster": cluster is not None, **of_means}
-    refuse_together(without_values, {"-q": perquery}, "{} applies to means: omit it, or {}")
-    if interval != "mean" and baseline is None:
+    if perquery:
+        _check_perquery(baseline, cluster, options_of_means)
+    elif interval != "mean" and baseline is None:
         refuse_unused_clusters(structure.clusters)
     means = aggregate_topics(values, interval, structure)
     if perquery:
-        return per_query_sheet(values, means["name"])
+        return per_query_sheet(values, means["name"])  # with the runs in the order of the means
     return means_sheet(
         values, means, values["qid"].nunique(), interval=interval, baseline=baseline,
         margin=read_margin(margin), structure=structure, advice=missing_labels, notes=notes,
@@ -201,17 +201,33 @@ def _check_macro_and_margin(
     refuse_without(with_margin, "--baseline RUN", is_given=baseline is not None)
 
 
-def _check_agreement(of_scores: Mapping[str, bool], format: str) -> None:
+def _check_perquery(
+    baseline: str | None, cluster: str | None, options_of_means: Mapping[str, bool]
+) -> None:
+    """Raise an error for options that -q excludes, as values of topics have no means or tests.
+
+    `options_of_means` tells of each whether it is given.
+    """
+    excluded = {
+        "--baseline": baseline is not None,
+        "--cluster": cluster is not None,
+        **options_of_means,
+    }
+    refuse_together(excluded, {"-q": True}, "{} applies to means: omit it, or {}")
+
+
+def _check_agreement(options_of_scores: Mapping[str, bool], format: str) -> None:
     """Raise an error for options that --agreement excludes.
 
     Parameters
     ----------
-    of_scores : mapping of str to bool
+    options_of_scores : mapping of str to bool
         The options that apply to scores, and whether each is given.
     format : str
         The format of the output, which must not be that of a report.
     """
-    refuse_together(of_scores, {"--agreement": True}, "{} applies to scores: omit it, or {}")
+    message = "{} applies to scores: omit it, or {}"
+    refuse_together(options_of_scores, {"--agreement": True}, message)
     if format == "html":
         raise click.UsageError("--agreement is a table: write a file such as agreement.csv")
 
@@ -400,7 +416,8 @@ def _scores_of_products(frame: pd.DataFrame) -> list[pd.DataFrame]:
         parts.append(nugget_scores(frame))
     if "met" in frame.columns:
         parts.append(rubric_scores(frame))
-    # Without a request, a metric is a criterion.
-    if "request_id" in frame.columns and "metric" in frame.columns:
+    # A column metric alone names the criteria of any judge.
+    has_requests = "request_id" in frame.columns
+    if has_requests and "metric" in frame.columns:
         parts.append(argue_scores(frame))
     return parts

@@ -296,31 +296,49 @@ def _check_options(
 ) -> None:
     """Raise an error for options that exclude or require others, or have no effect.
 
-    Each group of options is a mapping: the names, and whether each is given.
+    `test_options` tells of each option of tests whether it is given, as the mappings below do.
     """
     has_groups = inputs.by is not None
     has_human = bool(inputs.values["human"])
-    # Options by what they apply to: values of topics, means, or tests.
-    groups = {"--by": has_groups}
-    fractions = {"--judged": judged}
-    of_values = {"-q": perquery, f"--format {inputs.format}": inputs.format in VALUE_FORMATS}
-    of_means = {f"--interval {interval}": interval != "none", **fractions, **groups}
-    baseline_option = {"--baseline": baseline is not None}
-    clusters = {"--cluster": inputs.values["cluster"] is not None}
-
+    has_baseline = baseline is not None
     refuse_without({"--macro": inputs.values["macro"]}, "--by FILE", is_given=has_groups)
-    # Values of topics exclude means and tests.
-    without_values = {**baseline_option, **of_means, **clusters}
-    refuse_together(without_values, of_values, "{} applies to means: omit it, or {}")
-    refuse_together(fractions, groups, "{} is over all topics: omit it, or {}")
+
+    # Values of topics have no means and no tests.
+    options_of_values = {
+        "-q": perquery,
+        f"--format {inputs.format}": inputs.format in VALUE_FORMATS,
+    }
+    options_of_means = {
+        f"--interval {interval}": interval != "none",
+        "--judged": judged,
+        "--by": has_groups,
+    }
+    excluded_by_values = {
+        "--baseline": has_baseline,
+        **options_of_means,
+        "--cluster": inputs.values["cluster"] is not None,
+    }
+    message = "{} applies to means: omit it, or {}"
+    refuse_together(excluded_by_values, options_of_values, message)
+
+    # Fractions of judged documents are not computed for groups.
+    message = "{} is over all topics: omit it, or {}"
+    refuse_together({"--judged": judged}, {"--by": has_groups}, message)
+
     # Estimates from human labels have intervals of their own, and no tests.
-    without_human = {**of_values, **of_means, "--sort": sort is not None, **test_options}
-    refuse_together(without_human, {"--human": has_human}, HUMAN_EXCLUDES)
+    excluded_by_human = {
+        **options_of_values,
+        **options_of_means,
+        "--sort": sort is not None,
+        **test_options,
+    }
+    refuse_together(excluded_by_human, {"--human": has_human}, HUMAN_EXCLUDES)
     if has_human:
         _check_topics_of_estimates(inputs)
-    refuse_without(test_options, "--baseline RUN", is_given=baseline is not None)
+
+    refuse_without(test_options, "--baseline RUN", is_given=has_baseline)
     # Clusters affect estimates, intervals and tests.
-    uses_clusters = has_human or interval == "mean" or baseline is not None
+    uses_clusters = has_human or interval == "mean" or has_baseline
     if not uses_clusters:
         refuse_unused_clusters(inputs.clusters)
 
@@ -552,8 +570,6 @@ def _test_columns(
     tests = comparisons.tests[is_of_measure]
     # In the order of the rows; the row of the baseline, which has no test, is empty.
     tests = tests.set_index(list(rows.names)).reindex(rows)
-    # Tukey's test itself corrects for all pairs.
-    has_corrected = comparisons.correction is not None and comparisons.test != "tukey"
     columns = {}
     if averaged:
         columns["difference"] = tests["difference"]
@@ -561,17 +577,26 @@ def _test_columns(
         columns["difference high"] = tests["high"]
     columns["+"] = tests["wins"].astype("Int64")
     columns["-"] = tests["losses"].astype("Int64")
-    # The achieved significance level (asl) is not corrected for several runs, p is.
-    columns["p-value"] = tests["asl"]
-    if has_corrected:
+    columns["p-value"] = tests["asl"]  # the achieved significance level of each test by itself
+    if _has_corrected_p_values(comparisons):
         columns["p-value corrected"] = tests["p"]
-    # The verdict of a difference that is not significant is empty.
-    verdicts = tests["verdict"].fillna("")
-    columns["reject"] = verdicts != ""
+    # Only significant differences have a verdict.
+    has_verdict = tests["verdict"].fillna("") != ""
+    columns["reject"] = has_verdict
     for head, column in _OF_MARGIN.items():
         if column in tests:
             columns[head] = tests[column]
     return {f"{label} {head}": column.array for head, column in columns.items()}
+
+
+def _has_corrected_p_values(comparisons: Comparisons) -> bool:
+    """Return whether p-values are corrected for the number of runs, in a column of their own.
+
+    Those of Tukey's test account for all pairs of runs already.
+    """
+    if comparisons.test == "tukey":
+        return False
+    return comparisons.correction is not None
 
 
 #: The columns of margins, which are those of `compare_with_baseline`.

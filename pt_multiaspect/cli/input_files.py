@@ -110,12 +110,12 @@ def _aspect_and_path(item: str, option: str) -> tuple[str, str]:
         aspect = decode(aspect)
     if aspect and path:
         return aspect, path
-    if aspect and equals_sign:
-        raise MultiAspectError(f"{option}: {item} lacks its file; write {item}FILE")
-    if equals_sign:
-        remedy = f"ASPECT{item}"
-    else:
+    if not equals_sign:  # "credibility" or "judgments.txt"
         remedy = f"{item}=FILE or ASPECT={item}"
+    elif not aspect:  # "=judgments.txt"
+        remedy = f"ASPECT{item}"
+    else:  # "credibility="
+        raise MultiAspectError(f"{option}: {item} lacks its file; write {item}FILE")
     raise MultiAspectError(
         f"{option}: expected ASPECT=FILE for each of several aspects, got {item!r}; write {remedy}"
     )
@@ -162,37 +162,46 @@ def with_correctness(qrels: pd.DataFrame, stances: str | None, suite: str | None
     stances : str or None
         The file with the stances of the topics.
     suite : str or None
-        The suite, which states the track; without it, the codes are those of 2021.
+        The suite, whose name may contain the year of the track; else, the codes are those of 2021.
 
     Raises
     ------
     MultiAspectError
-        If the suite evaluates correctness, but neither it nor the stances are given, or both are.
+        If the qrels have both correctness and stances, or neither but the suite of a track.
     """
-    track = _track_of_suite(suite)
-    # The column of the codes, and the answer that each code means.
-    code_column, answer_of_code = TRACK_ANSWERS[track or 2021]
-    has_correctness = "correctness" in qrels.columns
+    year = _track_of_suite(suite)
     if stances is None:
-        has_codes_only = code_column in qrels.columns and not has_correctness
-        if track is not None and has_codes_only:
-            answers = sorted(answer for answer in answer_of_code.values() if answer is not None)
-            expected = " or ".join(answers)
-            raise MultiAspectError(
-                f"--suite {suite} evaluates correctness, but the qrels have {code_column}, whose "
-                "meaning depends on the "
-                f"topic: add --stances FILE, with a query id and {expected} per line"
-            )
+        if year is not None:
+            _check_no_codes(qrels, suite, year)
         return qrels
-    if has_correctness:
+    if "correctness" in qrels.columns:
         raise MultiAspectError(
             "--stances has no effect: the qrels have correctness already; omit it"
         )
+    if year is None:
+        year = 2021
     stance_by_topic = _read_stances(stances)
     with errors_of("--stances"):
-        labels = correctness(qrels, stance_by_topic, track or 2021)
+        labels = correctness(qrels, stance_by_topic, year)
+    code_column, _ = TRACK_ANSWERS[year]
     renamed = qrels.rename(columns={code_column: "correctness"})
     return renamed.assign(correctness=labels)
+
+
+def _check_no_codes(qrels: pd.DataFrame, suite: str | None, year: int) -> None:
+    """Raise an error if qrels have codes of answers instead of correctness, as stances are missing.
+
+    `suite` is that of the track of this year.
+    """
+    code_column, answer_of_code = TRACK_ANSWERS[year]
+    if "correctness" in qrels.columns or code_column not in qrels.columns:
+        return
+    answers = sorted(answer for answer in answer_of_code.values() if answer is not None)
+    expected = " or ".join(answers)
+    raise MultiAspectError(
+        f"--suite {suite} evaluates correctness, but the qrels have {code_column}, whose meaning "
+        f"depends on the topic: add --stances FILE, with a query id and {expected} per line"
+    )
 
 
 def _track_of_suite(suite: str | None) -> int | None:
@@ -336,7 +345,7 @@ def _name_and_path(item: str) -> tuple[str | None, str]:
     name, equals_sign, path = item.partition("=")
     if not equals_sign or path_exists(item):
         return None, item
-    # A measure may also contain an equals sign, as in CAM(base=AP).
+    # CAM(base=AP) is a measure in the place of a run, not the run AP) with the name CAM(base.
     if not path_exists(path) and looks_like_measure(item):
         error = explain_argument(item) or f"no such file: {item}"
         raise MultiAspectError(error)
@@ -363,7 +372,10 @@ def _files(path: str) -> list[str]:
 
 
 def _takes_measures() -> bool:
-    """Return whether the present command has measures, as which a run argument may be meant."""
+    """Return whether the present command has an option for measures.
+
+    Then an argument that is no file may be a measure for which the option was forgotten.
+    """
     context = click.get_current_context(silent=True)
     if context is None:
         return False
@@ -542,11 +554,11 @@ def _split_labels(texts: Sequence[str], chosen: Suite) -> tuple[list[str], list[
     """Return the labels of a suite among the texts of measures, and the other texts."""
     labels: list[str] = []
     further_texts: list[str] = []
-    # Labels are compared with texts as names of measures, whatever the suite computes by them.
-    unknown_measures = dict.fromkeys(chosen)
+    # `find_label` compares names only, if no label has a measure.
+    label_without_measure = dict.fromkeys(chosen)
     for text in texts:
-        # The label in another spelling of its measure, or the text itself.
-        label = find_label(unknown_measures, text)
+        # "AP(rel=2)" for the label "AP(rel=2.0)"; the text itself if no label is meant.
+        label = find_label(label_without_measure, text)
         if label in chosen:
             labels.append(label)
         else:

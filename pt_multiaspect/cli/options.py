@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -186,7 +187,8 @@ def _check_not_read(
 ) -> None:
     """Raise an error if the output of `param` is a file that the command reads.
 
-    A file is also refused that the same command would read the next time, with its own output.
+    With ``runs/*.run`` as runs, a new file ``runs/values.run`` is refused, too: it would be read as
+    a run when the command is called again.
     """
     output = str(ctx.params[str(param.name)])
     # The file that is written: of a directory, one of several.
@@ -194,26 +196,30 @@ def _check_not_read(
     if isinstance(kind, OutputDirectory):
         written = os.path.join(output, kind.example)
     option = _long_name(param)
-    for input_param in ctx.command.params:
-        if not _is_input(input_param):
-            continue
-        for path in _candidate_paths(ctx.params[str(input_param.name)]):
-            files = _files(path)
-            if _resolve(written) in files:
-                raise click.UsageError(
-                    f"{option}: {output} is read by this command; write another file", ctx
-                )
-            # With runs/*.run, a new file runs/values.run would be read when the command is called
-            # again. Only runs may be directories and patterns.
-            if input_param.name != "runs" or not _is_beside(written, files, path):
-                continue
-            if written == output:
-                subject = f"{output} would be read as a run"
-            else:
-                subject = "the values would be read as runs"
+    input_paths = list(_input_paths(ctx))
+    for _, path in input_paths:
+        if _resolve(written) in _files(path):
             raise click.UsageError(
-                f"{option}: {subject} of {path} the next time; write elsewhere", ctx
+                f"{option}: {output} is read by this command; write another file", ctx
             )
+    run_paths = [path for name, path in input_paths if name == "runs"]
+    for path in run_paths:
+        if not _is_beside(written, _files(path), path):
+            continue
+        if written == output:
+            subject = f"{output} would be read as a run"
+        else:
+            subject = "the values would be read as runs"
+        raise click.UsageError(f"{option}: {subject} of {path} the next time; write elsewhere", ctx)
+
+
+def _input_paths(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    """Yield the paths that a command reads, each after the name of its option or argument."""
+    for param in ctx.command.params:
+        if _is_input(param):
+            name = str(param.name)
+            for path in _candidate_paths(ctx.params[name]):
+                yield name, path
 
 
 def _long_name(param: click.Parameter) -> str:
@@ -242,8 +248,10 @@ def _candidate_paths(value: object) -> list[str]:
     paths = []
     for item in items:
         text = str(item)
-        _, _, named_path = text.partition("=")
-        paths += [text, named_path]
+        paths.append(text)
+        _, equals_sign, named_path = text.partition("=")
+        if equals_sign:
+            paths.append(named_path)
     return paths
 
 
@@ -298,27 +306,21 @@ def insert_options(args: list[str]) -> list[str]:
     Options of several values are those of `_IS_FURTHER_VALUE`.
     """
     result: list[str] = []
-    option: str | None = None  # whose further values may follow
-    is_first_value = False  # whether the next argument is the first value of the option
-    for position, arg in enumerate(args):
-        # What follows is no option, and no value of one.
-        if arg == "--":
-            return [*result, *args[position:]]
-        name, equals_sign, _ = arg.partition("=")
-        if is_first_value:
-            # It has its option already.
-            is_first_value = False
-        elif name in _IS_FURTHER_VALUE:
-            # -m, or -m=AP, which contains the first value.
-            option = name
-            is_first_value = not equals_sign
-        elif option is not None and _is_value_of(option, arg):
-            # A further value, after the option, which is inserted.
-            result.append(option)
-        else:
-            # Another option, or a run: no more values of the option follow.
-            option = None
+    remaining = deque(args)
+    while remaining:
+        arg = remaining.popleft()
         result.append(arg)
+        if arg == "--":  # no options follow
+            return [*result, *remaining]
+        option, equals_sign, _ = arg.partition("=")
+        if option not in _IS_FURTHER_VALUE:
+            continue
+        # The first value is part of the argument, as in -m=AP, or the next argument.
+        is_value_next = not equals_sign and bool(remaining) and remaining[0] != "--"
+        if is_value_next:
+            result.append(remaining.popleft())
+        while remaining and _is_value_of(option, remaining[0]):
+            result += [option, remaining.popleft()]
     return result
 
 
@@ -338,8 +340,7 @@ def looks_like_measure(text: str) -> bool:
         return True
     if measure_with_cutoff(text) is not None:  # nDCG10, meant as nDCG@10
         return True
-    error = measure_error(text)
-    return error == ""
+    return is_valid_measure(text)
 
 
 #: What is written like a measure; its name may be unknown.
@@ -353,14 +354,19 @@ _MEASURE_SYNTAX = re.compile(
 )
 
 
-def measure_error(text: str) -> str:
-    """Return the error of an argument that is not a measure, empty if it is one."""
+def is_valid_measure(text: str) -> bool:
+    """Return whether an argument can be read as a measure or a list of measures."""
+    return _measure_error(text) is None
+
+
+def _measure_error(text: str) -> str | None:
+    """Return the error of reading an argument as measures, None if it can be read as such."""
     try:
         measures = parse_list([text])
     except MultiAspectError as error:
         return str(error)
     if measures:
-        return ""
+        return None
     return "no measure"
 
 
@@ -369,8 +375,7 @@ def _is_measure(argument: str) -> bool:
     _, _, named_path = argument.partition("=")
     if path_exists(argument) or path_exists(named_path):
         return False
-    error = measure_error(argument)
-    return error == ""
+    return is_valid_measure(argument)
 
 
 def explain_argument(argument: str) -> str:
@@ -380,13 +385,13 @@ def explain_argument(argument: str) -> str:
     """
     if path_exists(argument):
         name = os.path.basename(argument)
-        if measure_error(name):
+        if not is_valid_measure(name):
             return ""
         return f"{argument} is read as a run, as there is such a file; write -m {name}"
     if argument == STDIN or _FILE_SYNTAX.search(argument):
         return ""
-    error = measure_error(argument)
-    if error:
+    error = _measure_error(argument)
+    if error is not None:
         return f"there is no file {argument}, and as a measure it is invalid: {error}"
     return (
         f"no such file: {argument}, which is a measure; write it after -m, as in -m AP {argument}"

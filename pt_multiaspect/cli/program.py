@@ -149,23 +149,31 @@ def _open_null_stream(number: int, name: str) -> None:
 
     Output to stdout fails, as if the stream was closed; that to stderr is dropped.
     """
-    # A descriptor for reading only makes writing to stdout fail.
-    if name == "stderr":
-        access = os.O_WRONLY
-    else:
-        access = os.O_RDONLY
-    # The new descriptor is the lowest free one, not always that of the stream.
-    descriptor = os.open(os.devnull, access)
-    if descriptor != number and not _is_open(number):
-        os.dup2(descriptor, number)
-        os.close(descriptor)
-        descriptor = number
+    descriptor = _open_null_device(number, name)
     if name == "stdin":
         mode = "r"
     else:
         mode = "w"
     stream = open(descriptor, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  # until the end
     setattr(sys, name, stream)
+
+
+def _open_null_device(number: int, name: str) -> int:
+    """Return a descriptor of the null device for a standard stream: `number`, unless it is open.
+
+    Stdin reads the end of the file. Stdout is open for reading only, so that writing fails.
+    """
+    if name == "stderr":
+        access = os.O_WRONLY
+    else:
+        access = os.O_RDONLY
+    # The system gives the lowest free number, which may be that of another closed stream.
+    descriptor = os.open(os.devnull, access)
+    if descriptor == number or _is_open(number):
+        return descriptor
+    os.dup2(descriptor, number)  # a copy with the right number
+    os.close(descriptor)
+    return number
 
 
 def _is_open(number: int) -> bool:

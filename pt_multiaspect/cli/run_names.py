@@ -52,19 +52,18 @@ def shorten_names(files: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
     ['k1=0.9', 'k1=1.2']
     """
     names = {file: name_of_file(file) for file in files}
-    named_by_path: dict[str, str] = {}
-    kept_names = set(taken)
-    for file, name in names.items():
-        if Path(file).name.startswith(name):
-            named_by_path[file] = name
-        else:
-            # The file contains the name of its run.
-            kept_names.add(name)
-    without_extensions = _drop_common_extensions(list(named_by_path.values()))
+    # The others contain the names of their runs.
+    files_that_name_runs = [
+        file for file, name in names.items() if Path(file).name.startswith(name)
+    ]
+    names_by_path = [names.pop(file) for file in files_that_name_runs]
+    kept_names = {*taken, *names.values()}
+    without_extensions = _drop_common_extensions(names_by_path)
     short_names = _drop_common_words(without_extensions)
     # A short name must not be that of another run; else no name is shortened.
     if kept_names.isdisjoint(short_names):
-        names.update(zip(named_by_path, short_names, strict=True))
+        names_by_path = short_names
+    names |= dict(zip(files_that_name_runs, names_by_path, strict=True))
     return [names[file] for file in files]
 
 
@@ -125,29 +124,37 @@ def pick_baseline(text: str | None, runs: Iterable[str] | Mapping[str, object]) 
     MultiAspectError
         If there is no such run, or there are several.
     """
-    names = list(runs)
+    file_by_name = _files_by_name(runs)
+    names = list(file_by_name)
     if text is None or text in names:
         return text
-    # The file of each run by name. Without a path, the name may be one.
-    file_by_name = {name: name for name in names}
-    if isinstance(runs, Mapping):
-        for name, run in runs.items():
-            if isinstance(run, str):
-                file_by_name[name] = run
+    # 1. The text is the path of a run.
     same_file = [name for name, file in file_by_name.items() if _is_same_file(text, file)]
     if len(same_file) == 1:
         return same_file[0]
-    # The texts that mean each run: its names as a whole are tried first, as names without
-    # extensions may be shared by several runs.
+    # 2. It is the name of a run, or of its file.
     whole_names = {name: {name, *_spellings(file)} for name, file in file_by_name.items()}
     baseline = _only_match(text, whole_names)
     if baseline is not None:
         return baseline
+    # 3. It is such a name without its extension, which several runs may share.
     stems = {name: _stems(whole_names[name]) for name in names}
     baseline = _only_match(text, stems)
     if baseline is not None:
         return baseline
     raise _unknown_baseline(text, stems)
+
+
+def _files_by_name(runs: Iterable[str] | Mapping[str, object]) -> dict[str, str]:
+    """Return the file of each run; its name, which may be a path, if the file is not known."""
+    if not isinstance(runs, Mapping):
+        return {name: name for name in runs}
+    file_by_name = {}
+    for name, run in runs.items():
+        file_by_name[name] = name
+        if isinstance(run, str):
+            file_by_name[name] = run
+    return file_by_name
 
 
 def _spellings(file: str) -> set[str]:
@@ -179,19 +186,22 @@ def _unknown_baseline(text: str, stems: Mapping[str, set[str]]) -> MultiAspectEr
     spellings = list(names)
     for name in names:
         spellings += stems[name]
-    # A name in another case is surely meant, though it may differ in many letters: the hint gets it
-    # as it is spelt; of several, the first.
-    spelling_by_lower_case: dict[str, str] = {}
-    for spelling in spellings:
-        spelling_by_lower_case.setdefault(spelling.lower(), spelling)
     file_name = Path(text).name
-    probable = spelling_by_lower_case.get(file_name.lower(), file_name)
-    hint = did_you_mean([probable], spellings)  # empty if no spelling is similar
+    in_right_case = _correct_case(file_name, spellings)
+    hint = did_you_mean([in_right_case], spellings)  # empty if no spelling is similar
     remedy = hint or "; add it to the runs"
     listed = known_names(names, hint)
     return MultiAspectError(
         f"--baseline: expected one of the runs ({listed}), got {shown(text)}{remedy}"
     )
+
+
+def _correct_case(text: str, spellings: Sequence[str]) -> str:
+    """Return the first spelling that is the text but for upper and lower case; else the text."""
+    for spelling in spellings:
+        if spelling.lower() == text.lower():
+            return spelling
+    return text
 
 
 def _is_same_file(text: str, file: str) -> bool:

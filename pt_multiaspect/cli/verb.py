@@ -252,29 +252,11 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
     all_params = _with_check(params)
 
     def decorate(function: Callable[..., object]) -> Command:
-        own_names = inspect.signature(function).parameters
-        all_names = [str(param.name) for param in all_params]
-        # What the function has no parameter for is given to it as `Inputs`.
-        shared_names = [name for name in all_names if name not in own_names]
+        """Return the command of a function."""
 
         def callback(**values: Any) -> int:
             """Call the function with the values of all options, and return the exit code."""
-            shared_values = {}
-            own_values = {}
-            for name, value in values.items():
-                if name in shared_names:
-                    shared_values[name] = value
-                else:
-                    own_values[name] = value
-            # The format of the output is a shared option, and known by the inputs. They are also
-            # made for a function without shared options, which has no parameter for them.
-            has_answers = bool(own_values.get("answers"))
-            inputs = _read_inputs(shared_values, all_params, has_answers=has_answers)
-            if shared_names:
-                result = function(inputs, **own_values)
-            else:
-                result = function(**own_values)
-            return _write_result(result, inputs.format, shared_values.get("output"))
+            return _call_function(function, values, all_params)
 
         text = inspect.getdoc(function) or ""
         summary, _, _ = text.partition("\n")
@@ -288,6 +270,35 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
         )
 
     return decorate
+
+
+def _call_function(
+    function: Callable[..., object],
+    values: Mapping[str, Any],
+    params: Sequence[click.Parameter],
+) -> int:
+    """Call the function of a command, write what it returns, and return the exit code.
+
+    Parameters
+    ----------
+    function : callable
+        The function. It gets the options that it has parameters for by their names, and all others,
+        those that commands share, as `Inputs` before these.
+    values : mapping of str to object
+        The values of all options and arguments of the command by name.
+    params : sequence of click.Parameter
+        The options and arguments.
+    """
+    own_names = inspect.signature(function).parameters
+    own_values = {name: value for name, value in values.items() if name in own_names}
+    shared_values = {name: value for name, value in values.items() if name not in own_names}
+    has_answers = bool(own_values.get("answers"))
+    inputs = _read_inputs(shared_values, params, has_answers=has_answers)
+    if shared_values:
+        result = function(inputs, **own_values)
+    else:
+        result = function(**own_values)
+    return _write_result(result, inputs.format, shared_values.get("output"))
 
 
 def _with_check(params: tuple[click.Parameter, ...]) -> tuple[click.Parameter, ...]:
@@ -320,8 +331,8 @@ def _read_inputs(
         Whether judged answers are given, which take the place of qrels.
     """
     arguments = shared.get("runs", ())
-    # The command has --qrels, which may be given any number of times, and is not.
-    lacks_qrels = shared.get("qrels") == ()
+    # --qrels is an option of the command, and has no value.
+    lacks_qrels = "qrels" in shared and not shared["qrels"]
     has_other_source = has_answers or shared.get("values_file")
     values = dict(shared)
     if lacks_qrels and not has_other_source:
@@ -329,11 +340,18 @@ def _read_inputs(
         values |= _qrels_and_runs(arguments, params)
     format = choose_format(values.get("format"), values.get("output"), _output_formats(params))
     inputs = Inputs(values, format)
-    # Commands that do without measures have OPTIONAL_MEASURES instead.
-    requires_measures = options.MEASURES[0] in params
-    if requires_measures and not inputs.requested:
+    if not inputs.requested and _requires_measures(params):
         raise click.UsageError(f"missing measures: {_remedy_for_measures(arguments)}")
     return inputs
+
+
+def _requires_measures(params: Sequence[click.Parameter]) -> bool:
+    """Return whether a command has the option for measures, and not the one that may be omitted.
+
+    Both have the same name, but are different objects.
+    """
+    required_option, *_ = options.MEASURES
+    return required_option in params
 
 
 def _output_formats(params: Sequence[click.Parameter]) -> Mapping[str, str]:

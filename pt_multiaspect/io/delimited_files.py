@@ -140,10 +140,11 @@ def _read_plain_judgments(text: Text, separator: str) -> pd.DataFrame | None:
     has_other_columns = not set(label_columns).isdisjoint(columns.NOT_ASPECTS)
     if has_other_columns:
         return None
-    numbers = dict.fromkeys(label_columns, LABEL)
-    lines = _read_plain(text, separator, names, numbers)
+    labels = dict.fromkeys(label_columns, LABEL)  # the numbers that each column accepts
+    lines = _read_plain(text, separator, names, labels)
     if lines is None:
         return None
+    # The frame has the ids as qid and docno; the header may name them query_id and doc_id.
     frame = lines.frame().rename(columns={"qid": ids.query, "docno": ids.document})
     return frame[names]
 

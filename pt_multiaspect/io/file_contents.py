@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import io
 import lzma
 import os
 import zlib
@@ -251,22 +252,31 @@ def _gunzip(data: bytes) -> Iterator[bytes]:
 
     This is faster than `gzip.GzipFile`: zlib itself reads the headers and verifies the checksums.
     """
-    view = memoryview(data)  # its slices are not copied
-    position = 0
-    while position < len(data):
+    file = io.BytesIO(data)
+    while file.tell() < len(data):
         member = zlib.decompressobj(wbits=_GZIP_WBITS)
         while not member.eof:
-            if position == len(data):
-                raise EOFError(_ENDS_WITHIN)
-            piece = view[position : position + _PIECE]
+            piece = _read_piece(file, _PIECE, _ENDS_WITHIN)
             yield member.decompress(piece, _BLOCK)
-            # A call returns at most a block. The end of the piece that would expand to more is the
-            # unconsumed tail, with which the next piece begins.
-            n_consumed = len(piece) - len(member.unconsumed_tail)
-            position += n_consumed
-        # The last piece may extend beyond the member: these bytes are its unused data.
-        end_of_member = position - len(member.unused_data)
-        position = _next_member(data, end_of_member, _GZIP)
+            # A piece that expands to more than a block is decompressed in part: the rest is read
+            # again.
+            _unread(file, member.unconsumed_tail)
+        # The last piece may contain the beginning of the next member.
+        _unread(file, member.unused_data)
+        file.seek(_next_member(data, file.tell(), _GZIP))
+
+
+def _read_piece(file: io.BytesIO, size: int, end_error: str) -> bytes:
+    """Return the next bytes of a file, at most `size`; raise an error if it has ended."""
+    piece = file.read(size)
+    if not piece:
+        raise EOFError(end_error)
+    return piece
+
+
+def _unread(file: io.BytesIO, rest: bytes) -> None:
+    """Go back in a file by the last bytes that were read, so that they are read again."""
+    file.seek(-len(rest), os.SEEK_CUR)
 
 
 def _next_member(data: bytes, end: int, first_bytes: bytes) -> int:
@@ -307,46 +317,38 @@ def _decompress_streams(
 
     Each stream begins with `first_bytes` and needs a new decompressor.
     """
-    view = memoryview(data)  # its slices are not copied
-    position = 0
-    while position < len(data):
+    file = io.BytesIO(data)
+    while file.tell() < len(data):
         stream = decompressor()
         while not stream.eof:
-            # A call returns at most a block. A stream that needs no input keeps the rest of its
-            # last piece, which further calls without input return.
-            piece: bytes | memoryview = b""
+            # A piece that expands to more than a block is kept by the stream, which needs no other
+            # input then: it returns a block by each further call.
+            piece = b""
             if stream.needs_input:
-                if position == len(data):
-                    raise EOFError(_ENDS_WITHIN)
-                piece = view[position : position + _PIECE]
-                position += len(piece)
+                piece = _read_piece(file, _PIECE, _ENDS_WITHIN)
             yield stream.decompress(piece, _BLOCK)
-        # The last piece may extend beyond the stream: these bytes are its unused data.
-        end_of_stream = position - len(stream.unused_data)
-        position = _next_member(data, end_of_stream, first_bytes)
+        # The last piece may contain the beginning of the next stream.
+        _unread(file, stream.unused_data)
+        file.seek(_next_member(data, file.tell(), first_bytes))
 
 
 def _unzstd(data: bytes) -> Iterator[bytes]:
     """Yield the content of a Zstandard file, which may have several frames one after the other."""
     import zstandard
 
-    view = memoryview(data)  # its slices are not copied
-    position = 0
-    while position < len(data):
+    file = io.BytesIO(data)
+    while file.tell() < len(data):
         frame = zstandard.ZstdDecompressor().decompressobj()
         try:
             while not frame.eof:
-                if position == len(data):
-                    raise EOFError("the file ends within a frame")
                 # Pieces are small, as zstandard has no limit of their expanded size. A block of
                 # 128 kB is compressed to at least four bytes, so the size is bounded.
-                piece = view[position : position + _ZSTD_PIECE]
+                piece = _read_piece(file, _ZSTD_PIECE, "the file ends within a frame")
                 yield frame.decompress(piece)
-                position += len(piece)
         except zstandard.ZstdError as error:
             raise ValueError(error) from error
-        # The last piece may extend beyond the frame: these bytes are its unused data.
-        position -= len(frame.unused_data)
+        # The last piece may contain the beginning of the next frame.
+        _unread(file, frame.unused_data)
 
 
 #: The first bytes of files and of their members.

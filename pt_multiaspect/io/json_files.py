@@ -270,10 +270,13 @@ def read_json_rows(text: Text) -> pd.DataFrame | None:
 
 
 def _check_row(name: str, value: JsonValue, keys: KeysView[str]) -> None:
-    """Raise an error unless a value of the file `name` is an object with each key once."""
+    """Raise an error unless a value of the file `name` is an object with the keys of the first one.
+
+    Objects in which a key is repeated are read as `RepeatedKey`, a mapping of its own kind.
+    """
     row = value.content
-    is_object = isinstance(row, Mapping) and not isinstance(row, RepeatedKey)
-    if not is_object or row.keys() != keys:
+    has_distinct_keys = isinstance(row, Mapping) and not isinstance(row, RepeatedKey)
+    if not has_distinct_keys or row.keys() != keys:
         expected = choices(keys)
         got = shown(row)
         raise MultiAspectError(
@@ -303,8 +306,9 @@ def read_json_judgments(text: Text) -> pd.DataFrame:
         n_values = number_of(len(values), "value")
         remedy = _remedy_of_json_lines(first)
         raise MultiAspectError(f"{text.name}: expected one JSON object, got {n_values}{remedy}")
+    # Read like a run: the labels are in the column score.
     judgments = json_table(text.name, first, "label").to_pandas()
-    # With the columns of BEIR, whose labels are in the column score, too.
+    # Qrels of BEIR also call labels score, and are recognised by the column corpus_id.
     return judgments.rename(columns={"doc_id": "corpus_id"})
 
 
@@ -433,73 +437,66 @@ def _untie(run: Run) -> Run:
     """
     with np.errstate(over="ignore"):  # a score beyond the range becomes infinite
         score_32 = run.score.astype(np.float32)
-    score_32 = score_32 + np.float32(0)  # -0.0, which equals 0.0, has other bits
-    # In units of the distance between neighbouring floats, the next lower float is 1 less.
-    steps = _steps_of_floats(score_32)
+    number = _number_floats(score_32)  # that of the next lower float is 1 less
     # By query, in each by descending score; the sort is stable, so ties stay in the order of rows.
     order = np.lexsort((-run.score, run.query))  # the last key comes first
-    sorted_steps = steps[order]
-    sorted_query = run.query[order]
-    lowered_steps = _make_descending(sorted_steps, sorted_query)
+    sorted_number = number[order]
+    untied_number = _make_descending(sorted_number, run.query[order])
 
-    is_lowered = lowered_steps < sorted_steps
+    is_lowered = untied_number < sorted_number
     lowered_rows = order[is_lowered]
     score = run.score.copy()
-    score[lowered_rows] = _floats_of_steps(lowered_steps[is_lowered])
+    score[lowered_rows] = _numbered_floats(untied_number[is_lowered])
     return replace(run, score=score)
 
 
-def _make_descending(steps: Ints, query: Ints) -> Ints:
+def _make_descending(numbers: Ints, query: Ints) -> Ints:
     """Lower integers as little as possible, so that they descend strictly in each query.
 
     In one query, ``[7, 7, 7, 3]`` becomes ``[7, 6, 5, 3]``.
 
     Parameters
     ----------
-    steps : ndarray of int, shape (n_rows,)
-        Integers of at most 32 bits, sorted by query, and descending in each.
+    numbers : ndarray of int, shape (n_rows,)
+        Integers, descending in each query, but not strictly.
     query : ndarray of int, shape (n_rows,)
-        The number of the query of each row.
+        The query of each row.
     """
-    # Strict descent, by at least 1 per row, is the same as no ascent once 0, 1, 2, … are added:
-    # [7, 7, 7, 3] + [0, 1, 2, 3] = [7, 8, 9, 6]. The running minimum has no ascents,
-    # [7, 7, 7, 6], and without 0, 1, 2, … it is the result.
-    row = np.arange(len(steps))
-    # The running minimum must not go on from one query to the next. So each query is moved below
-    # all values of the one before: 32-bit integers and row numbers are within less than 2 ** 33.
-    shift_of_query = query * 2**33
-    offset = row - shift_of_query
-    running_minimum: Ints = np.minimum.accumulate(steps + offset)
-    return running_minimum - offset
+    # To descend by at least 1 per row is not to ascend once the number of the row is added:
+    # [7, 7, 7, 3] + [0, 1, 2, 3] = [7, 8, 9, 6]. The minimum of all rows so far, [7, 7, 7, 6], does
+    # not ascend; without the numbers of the rows, it is [7, 6, 5, 3].
+    row = np.arange(len(numbers))
+    shifted = pd.Series(numbers + row)
+    lowest_so_far = shifted.groupby(query).cummin().to_numpy()
+    descending: Ints = lowest_so_far - row
+    return descending
 
 
-def _steps_of_floats(values: NDArray[np.float32]) -> Ints:
-    """Return consecutive integers for consecutive 32-bit floats, and 0 for 0.
+def _number_floats(values: NDArray[np.float32]) -> Ints:
+    """Return the number of 32-bit floats in their order: 0 for 0, 1 for the next larger one.
 
-    The least float above 0 has 1, the next one 2, and the negatives of these have -1 and -2.
+    The negatives have negative numbers. In IEEE 754, the bits of a positive float, read as an
+    integer, are this number.
     """
-    bits = values.view(np.int32).astype(np.int64)
-    # Read as an integer, the bits of a positive float are its number in the order of all positive
-    # floats. A negative float has the bits of its absolute value, and the sign bit.
-    bits_without_sign = bits & 0x7FFFFFFF
-    is_negative = bits < 0
-    return np.where(is_negative, -bits_without_sign, bits_without_sign)
+    bits = np.abs(values).view(np.int32)
+    number_of_absolute = bits.astype(np.int64)
+    is_negative = values < 0
+    return np.where(is_negative, -number_of_absolute, number_of_absolute)
 
 
-#: The step of the largest 32-bit number.
-_LARGEST_STEP = int(_steps_of_floats(np.array([np.finfo(np.float32).max]))[0])
+#: The number of the largest finite 32-bit float.
+_LARGEST_NUMBER = int(_number_floats(np.array([np.finfo(np.float32).max]))[0])
 
 
-def _floats_of_steps(steps: Ints) -> Floats:
-    """Return the 32-bit floats of steps, the inverse of `_steps_of_floats`.
+def _numbered_floats(numbers: Ints) -> Floats:
+    """Return the 32-bit floats of numbers, the inverse of `_number_floats`.
 
-    Steps below that of the lowest finite float result in this float, not in -inf.
+    Numbers below that of the lowest finite float result in this float, not in -inf.
     """
-    finite_steps = np.maximum(steps, -_LARGEST_STEP)
-    # The absolute value of a step is the bit pattern of the absolute value of its float.
-    bits_without_sign = np.abs(finite_steps).astype(np.int32)
-    absolute_values = bits_without_sign.view(np.float32)
-    values: Floats = np.copysign(absolute_values, finite_steps)
+    finite_numbers = np.maximum(numbers, -_LARGEST_NUMBER)
+    bits = np.abs(finite_numbers).astype(np.int32)
+    absolute_values = bits.view(np.float32)
+    values: Floats = np.copysign(absolute_values, finite_numbers)
     return values
 
 
@@ -596,25 +593,14 @@ def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
 
     Such a document is the query itself, which a task may contain among its documents.
     """
-    qid_of_row = Texts.from_strings(run.qids).take(run.query)
-    is_own_id = qid_of_row.equals(run.docnos)  # shape (n_rows,): whether docno and qid are equal
-    if not is_own_id.any():
+    rows = _rows_of_own_ids(run, is_mteb)
+    if len(rows) == 0:
         return
-    # MTEB drops such documents at any rank. In other runs, only those at the top count: further
-    # down, ids that are numbers are equal by chance.
-    if not is_mteb:
-        is_own_id &= _is_alone_at_top(run)
-    queries_with_own_id = np.unique(run.query[is_own_id])  # in the order of `run.qids`
     n_queries = len(run.qids)
-    n_own = len(queries_with_own_id)
-    are_most = n_queries > 1 and 2 * n_own > n_queries
-    if not is_mteb and not are_most:
-        return
-
+    n_own = len(np.unique(run.query[rows]))
     fault, remedy = _own_id_texts(n_own, n_queries, is_mteb)
     queries = number_of(n_queries, "query")
-    first_row = np.flatnonzero(is_own_id)[0]
-    example = run.qids[run.query[first_row]]
+    example = run.qids[run.query[rows[0]]]
     warn_of_run(
         f"{n_own} of {queries}{fault}, such as {example}",
         f"{remedy}. To get their values, drop the rows whose docno is the qid",
@@ -622,6 +608,25 @@ def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
         key=f"{name} {n_own} {len(run)}",
         group="identical ids",
     )
+
+
+def _rows_of_own_ids(run: Run, is_mteb: bool) -> Ints:
+    """Return the rows in which the document is the query itself; none if that may be chance.
+
+    MTEB drops such documents at any rank. In other runs, ids that are numbers may be equal by
+    chance, but not at the top of most queries.
+    """
+    qid_of_row = Texts.from_strings(run.qids).take(run.query)
+    has_own_id = qid_of_row.equals(run.docnos)  # shape (n_rows,)
+    if is_mteb or not has_own_id.any():
+        return np.flatnonzero(has_own_id)
+    rows = np.flatnonzero(has_own_id & _is_alone_at_top(run))
+    n_queries = len(run.qids)
+    n_own = len(np.unique(run.query[rows]))
+    are_most = n_queries > 1 and 2 * n_own > n_queries
+    if are_most:
+        return rows
+    return rows[:0]
 
 
 def _is_alone_at_top(run: Run) -> Bools:

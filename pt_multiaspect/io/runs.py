@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -135,7 +136,12 @@ class NamedRuns:
         n_runs = None
         if isinstance(runs, Sized):
             n_runs = len(runs)
-        return cls(_name_runs([first], remaining), n_runs)
+        if first is None:
+            return cls(iter(()), n_runs)
+        # An iterator over a list, not the list, as that would keep the first run.
+        all_runs = chain(iter([first]), remaining)
+        named_runs = map(_name_run, all_runs, count(1))
+        return cls(named_runs, n_runs)
 
     def check_files(self) -> None:
         """Raise an error for the first file that cannot be read, if the runs are known.
@@ -153,10 +159,10 @@ class NamedRuns:
                     _check_readable(run)
 
     def __iter__(self) -> Iterator[tuple[str, object]]:
-        """Yield the name of each run and the run, that of a pipeline if it is one."""
-        pairs = _check_names(self.pairs)
+        """Yield the name and the ranking of each run: a pipeline is run on the topics."""
+        pairs: Iterable[tuple[str, object]] = _check_names(self.pairs)
         if isinstance(self.pairs, list):
-            pairs = iter(list(pairs))  # errors of names come before the first run
+            pairs = list(pairs)  # checks all names before the first run is read
         with self._progress_bar() as bar:
             for name, run in pairs:
                 if is_pipeline(run):
@@ -164,7 +170,7 @@ class NamedRuns:
                 if bar is not None:
                     bar.update()
                 yield name, _repeatable_file(name, run)
-                del run  # before the next one is read
+                del run  # so that it is not in memory while the next one is read
 
     def _progress_bar(self) -> AbstractContextManager[Any]:
         """Return the progress bar, or a context of None if no run can be a pipeline."""
@@ -221,23 +227,6 @@ def _repeatable_file(name: str, run: object) -> object:
         with name_run_in_errors(run_title(name)):
             return read_run(run)
     return run
-
-
-def _name_runs(first: list[Any], others: Iterator[Any]) -> Iterator[tuple[str, object]]:
-    """Yield the first run and the others with their names, without keeping a run in memory.
-
-    `first` is a list with one run, so that it can be removed; None if there are no runs.
-    """
-    if first[0] is None:
-        return
-    position = 1
-    yield _name_run(first.pop(), position)
-    for run in others:  # enumerate would keep a run
-        position += 1
-        named_run = _name_run(run, position)
-        del run
-        yield named_run
-        del named_run
 
 
 def _name_run(run: Any, position: int) -> tuple[str, object]:

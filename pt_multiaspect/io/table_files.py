@@ -165,13 +165,7 @@ def labels_of_table(
     with name_run_in_errors(name):
         frame = columns.rename_beir_columns(as_frame(table, name), name)
     columns.check_distinct_columns(frame, name)
-    query = columns.id_column(frame, columns.QUERY_COLUMNS, name)
-    document = columns.id_column(frame, columns.DOCUMENT_COLUMNS, name)
-    if not len(frame):
-        raise MultiAspectError(
-            f"{name}: the file is empty; expected rows with qid, docno and labels"
-        )
-    rows = pd.DataFrame({"qid": identifiers(query, name), "docno": identifiers(document, name)})
+    rows = _ids_of_rows(name, frame)
     if by_aspect is None:
         label_columns = _all_label_columns(name, frame)
     else:
@@ -193,12 +187,23 @@ def labels_of_table(
             continue
         further_subtopics = _rows_with_further_values(judged_ids, frame[column])
         if further_subtopics.empty:
-            continue
+            continue  # without a meaning
         if one_of_several:
             raise _subtopic_error(name, column, further_subtopics)
         rows[column] = identifiers(frame[column], name)
         key.append(column)
     return _distinct_judgments(name, rows, key)
+
+
+def _ids_of_rows(name: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns qid and docno of a table, whatever their names; refuse an empty one."""
+    query = columns.id_column(frame, columns.QUERY_COLUMNS, name)
+    document = columns.id_column(frame, columns.DOCUMENT_COLUMNS, name)
+    if not len(frame):
+        raise MultiAspectError(
+            f"{name}: the file is empty; expected rows with qid, docno and labels"
+        )
+    return pd.DataFrame({"qid": identifiers(query, name), "docno": identifiers(document, name)})
 
 
 def _rows_with_further_values(ids: pd.DataFrame, values: pd.Series[Any]) -> pd.DataFrame:

@@ -436,16 +436,14 @@ def _are_consecutive_ranks(query: Ints, rank: Floats) -> bool:
 
     Both arrays have one element per row; queries are codes from 0.
     """
-    order = np.lexsort((rank, query))
-    sorted_query = query[order]
-    sorted_rank = rank[order]
-    # The code -1 before the first row is no query, so that the first row starts one.
-    starts_query = np.diff(sorted_query, prepend=-1) != 0
-    first_ranks = sorted_rank[starts_query]
-    is_next_rank = np.diff(sorted_rank, prepend=0) == 1
-    all_start_at_0_or_1 = np.isin(first_ranks, (0, 1)).all()
-    all_others_follow = is_next_rank[~starts_query].all()
-    return bool(all_start_at_0_or_1 and all_others_follow)
+    rows = pd.DataFrame({"query": query, "rank": rank})
+    by_rank = rows.sort_values(["query", "rank"])
+    ranks_of_queries = by_rank.groupby("query")["rank"]
+    first_rank = ranks_of_queries.transform("min")
+    expected_rank = first_rank + ranks_of_queries.cumcount()
+    starts_at_0_or_1 = first_rank.isin((0, 1))
+    is_expected = by_rank["rank"] == expected_rank
+    return bool(starts_at_0_or_1.all() and is_expected.all())
 
 
 #: Minimum number of rows to conclude that ranks contradict scores; smaller runs are examples.
@@ -715,29 +713,33 @@ def _warn_of_copy(first: _AspectFile, second: _AspectFile) -> None:
 
 def _check_common(first: _AspectFile, second: _AspectFile) -> None:
     """Raise an error if two files have no query or pair in common; warn if many pairs differ."""
-    pair_columns = ["qid", "docno"]
-    first_ids = first.judged[pair_columns]
-    second_ids = second.judged[pair_columns]
-    # Both files are coded together, so that equal ids have equal codes; the first file comes first.
-    codes = _code_pairs(pd.concat([first_ids, second_ids], ignore_index=True))
-    n_first = len(first_ids)
-    first_queries = codes.query[:n_first]
-    second_queries = codes.query[n_first:]
-    if not np.isin(second_queries, first_queries).any():
+    first_codes, second_codes = _code_both(first, second)
+    if not np.isin(second_codes.query, first_codes.query).any():
         raise _nothing_common_error(first, second, ["qid"], "query")
-    first_pairs = codes.pair[:n_first]
-    second_pairs = codes.pair[n_first:]
-    is_in_first = np.isin(second_pairs, first_pairs)
+    is_in_first = np.isin(second_codes.pair, first_codes.pair)
     if not is_in_first.any():
-        raise _nothing_common_error(first, second, pair_columns, "(query, document) pair")
+        raise _nothing_common_error(first, second, ["qid", "docno"], "(query, document) pair")
 
-    # The first file, of relevance if there is one, must judge nearly all pairs of the second. Of
-    # the first, the second must judge only the relevant pairs, as many files do of further aspects.
+    # Many files judge further aspects of relevant documents only. So the second file must have
+    # nearly all positive pairs of the first file, which is that of relevance if there is one.
     labels = first.judged.iloc[:, 2].to_numpy()
     is_positive = labels > _lowest_grade(labels)
-    positive_is_in_second = np.isin(first_pairs[is_positive], second_pairs)
+    positive_pairs = first_codes.pair[is_positive]
+    positive_is_in_second = np.isin(positive_pairs, second_codes.pair)
     _warn_of_unjudged_pairs(second, positive_is_in_second, f"above the lowest grade of {first}")
+    # The first file must have nearly all pairs of the second one, with any labels.
     _warn_of_unjudged_pairs(first, is_in_first, f"of {second}")
+
+
+def _code_both(first: _AspectFile, second: _AspectFile) -> tuple[_PairCodes, _PairCodes]:
+    """Return codes of the rows of two files: equal ids have equal codes, also across files."""
+    first_ids = first.judged[["qid", "docno"]]
+    second_ids = second.judged[["qid", "docno"]]
+    query, pair = _code_pairs(pd.concat([first_ids, second_ids], ignore_index=True))
+    n_first = len(first_ids)
+    first_codes = _PairCodes(query[:n_first], pair[:n_first])
+    second_codes = _PairCodes(query[n_first:], pair[n_first:])
+    return first_codes, second_codes
 
 
 def _nothing_common_error(
@@ -808,15 +810,18 @@ def _qrels_remedy(fields: Sequence[bytes]) -> str:
     """Return the remedy for a line of qrels with a wrong number of fields, if one is known."""
     if len(fields) == 1:
         return ""
-    # The line is compared with the formats as they would be if a field were missing.
     query, second, *others = fields
-    with_iteration = [query, b"0", second, *others]
-    if len(fields) == 3 and is_line(with_iteration, _QRELS):
-        return "; the second field is missing: write a 0 there"
-    with_tag = [*fields, b"tag"]
-    if second.upper() == b"Q0" and is_line(with_tag, _RUN):
-        return "; this looks like a run without its last field, the tag, not qrels"
-    # The second field of sampled judgments is a document, that of qrels often a number.
+    # "q1 d7 1" would be qrels with a 0: "q1 0 d7 1".
+    if len(fields) == 3:
+        with_iteration = [query, b"0", second, *others]
+        if is_line(with_iteration, _QRELS):
+            return "; the second field is missing: write a 0 there"
+    # "q1 Q0 d7 1 9.5" would be a run with a tag: "q1 Q0 d7 1 9.5 tag".
+    if second.upper() == b"Q0":
+        with_tag = [*fields, b"tag"]
+        if is_line(with_tag, _RUN):
+            return "; this looks like a run without its last field, the tag, not qrels"
+    # "q1 d7 1 0 0.5". With a number as the second field, these may be qrels of two aspects.
     if is_line(fields, _PRELS) and not second.isdigit():
         return (
             f"; this looks like sampled judgments (`{_PRELS}`), whose probabilities no measure "
@@ -929,27 +934,35 @@ def _distinct_judgments(
         subtopic.
     """
     pair = ["qid", "docno"]
-    key = pair
-    kept_columns = [*pair, *aspects]
-    # With one row for each pair and second field, a repeated pair has several second fields.
+    # Each pair and second field once. A pair that is repeated among these has another second field.
     distinct_iterations = rows.drop_duplicates([*pair, "iteration"])
     has_other_iteration = distinct_iterations.duplicated(pair)
     is_by_subtopic = has_other_iteration.any()
+    if is_by_subtopic and one_of_several:
+        raise _iteration_error(text, _first_repetition(rows, has_other_iteration, pair))
     if is_by_subtopic:
-        if one_of_several:
-            raise _iteration_error(text, _first_repetition(rows, has_other_iteration, pair))
-        key = [*pair, "iteration"]
-        kept_columns = [*pair, *aspects, "iteration"]
-
-    # With one row for each key and labels, a repeated key has several labels.
-    distinct = rows[kept_columns].drop_duplicates()
-    is_conflict = distinct.duplicated(key)
-    if is_conflict.any():
-        both_rows = _first_repetition(distinct, is_conflict, key)
-        label_differs = distinct.loc[both_rows, aspects].nunique(dropna=False) > 1
-        first_differing = int(np.argmax(label_differs))
-        raise _conflict_error(text, both_rows, aspects[first_differing], first_differing)
+        distinct = rows[[*pair, *aspects, "iteration"]].drop_duplicates()
+        _check_one_label(text, distinct, [*pair, "iteration"], aspects)
+    else:
+        distinct = rows[[*pair, *aspects]].drop_duplicates()
+        _check_one_label(text, distinct, pair, aspects)
     return distinct.reset_index(drop=True)
+
+
+def _check_one_label(
+    text: Text, distinct: pd.DataFrame, key: list[str], aspects: list[str]
+) -> None:
+    """Raise an error if a pair, or a pair and subtopic, has different labels.
+
+    `distinct` has each row once, so that rows with the same `key` have different labels.
+    """
+    is_conflict = distinct.duplicated(key)
+    if not is_conflict.any():
+        return
+    both_rows = _first_repetition(distinct, is_conflict, key)
+    labels_differ = distinct.loc[both_rows, aspects].nunique(dropna=False) > 1  # per aspect
+    first_differing = int(np.argmax(labels_differ))
+    raise _conflict_error(text, both_rows, aspects[first_differing], first_differing)
 
 
 def _first_repetition(rows: pd.DataFrame, repeats: pd.Series[bool], key: list[str]) -> list[int]:

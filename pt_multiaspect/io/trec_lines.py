@@ -182,8 +182,9 @@ def _columns_if_regular(text: Text, layout: LineFormat, ids: Mapping[int, str]) 
 def _with_newlines(text: Text) -> Text:
     r"""Return the text with the line ends ``\n`` in place of ``\r\n``."""
     # The first line shows which line ends the file has.
-    has_returns = text.data.startswith(b"\r", text.data.index(b"\n") - 1)
-    if has_returns:
+    end_of_first_line = text.data.index(b"\n")
+    first_line = text.data[:end_of_first_line]
+    if first_line.endswith(b"\r"):
         return Text(text.name, text.data.replace(b"\r\n", b"\n"))
     return text
 
@@ -191,9 +192,11 @@ def _with_newlines(text: Text) -> Text:
 def _with_regular_lines(text: Text) -> Text:
     """Return the text with one blank between fields, and without blank lines."""
     regular_blocks: list[bytes] = []
+    # In blocks of some megabytes, as the fields of all lines would take too much memory.
     for start, end in text.blocks(_SPLIT):
+        block = text.data[start:end]
         regular_lines: list[bytes] = []
-        for line in text.data[start:end].split(b"\n"):
+        for line in block.split(b"\n"):
             fields = line.split()
             if fields:
                 regular_lines.append(b" ".join(fields) + b"\n")
@@ -218,14 +221,17 @@ class _Lines:
         """
         columns: dict[str, _Column] = {}
         for position, name in ids.items():
-            # Equal queries, and equal tags, are mostly in adjacent lines; documents are not.
-            columns[name] = _Column(position, only_changes=name != "docno")
+            # In adjacent lines, queries and tags are mostly equal: only changes are kept.
+            is_document = name == "docno"
+            columns[name] = _Column(position, only_changes=not is_document)
         n_lines, have_digits = self._fill(columns.values())
         numbers = self._read_numbers(n_lines, have_digits)
-        docnos = columns.pop("docno").texts(self.text.data)
+        data = self.text.data
+        docnos = columns["docno"].texts(data)
         identifiers: dict[str, Identifiers] = {}
         for name, column in columns.items():
-            identifiers[name] = column.identifiers(self.text.data)
+            if name != "docno":
+                identifiers[name] = column.identifiers(data)
         return Columns(docnos, identifiers, numbers)
 
     def _fill(self, columns: Collection[_Column]) -> tuple[int, bool]:
@@ -294,13 +300,15 @@ class _Lines:
         _Unreadable
             If there are other white space or NUL bytes.
         """
-        # All control characters are below the blank. Some of them may be part of a field.
+        # Tabs, newlines, NUL and all other control characters are smaller bytes than the blank.
         positions = np.flatnonzero(block <= _BLANK)
         characters = block[positions]
         is_mark = (characters == self._separator) | (characters == _NEWLINE)
         if is_mark.all():
             return positions, characters
-        if np.isin(characters[~is_mark], _NO_FIELD).any():
+        # Control characters that are not white space may be part of a field.
+        others = characters[~is_mark]
+        if np.isin(others, _NO_FIELD).any():
             raise _Unreadable
         return positions[is_mark], characters[is_mark]
 
@@ -421,25 +429,31 @@ class _Column:
         ends : array of shape (n_lines, n_fields)
             The positions of the bytes after each field: its separator or newline.
         """
-        # A field begins one byte after the end of the field before it: that is the last field of
-        # the line before, if the field is the first one of its line.
-        if self._position == 0:
-            newlines = ends[:, -1]
-            newlines_before_lines = newlines[:-1]
-            starts = np.append(begin, newlines_before_lines + 1)
-        else:
-            ends_of_field_before = ends[:, self._position - 1]
-            starts = ends_of_field_before + 1
+        starts = self._starts_in_block(begin, ends)
         sizes = ends[:, self._position] - starts
         if self._only_changes:
             # The lines of the block whose field differs from that of the line before.
             changes = Texts.from_bytes(data, starts, sizes).heads()
-            self._lines_of_changes.append(self._n_lines + changes)
+            lines_in_file = self._n_lines + changes
+            self._lines_of_changes.append(lines_in_file)
             starts = starts[changes]
             sizes = sizes[changes]
         self._n_lines += len(ends)
         self._starts.append(starts)
         self._sizes.append(sizes)
+
+    def _starts_in_block(self, begin: int, ends: Positions) -> Positions:
+        """Return the position of the first byte of the field in each line of a block.
+
+        The parameters are those of `add`.
+        """
+        if self._position > 0:
+            separators_before = ends[:, self._position - 1]
+            return separators_before + 1
+        # The first field of a line follows the newline of the line before.
+        newlines = ends[:, -1]
+        newlines_before = newlines[:-1]  # of all lines but the first
+        return np.append(begin, newlines_before + 1)
 
     def texts(self, data: bytes) -> Texts:
         """Return the fields as texts."""
@@ -571,12 +585,9 @@ def _width_remedy(line: Line, layout: LineFormat) -> str:
             f"; with {separators} between the fields, the first line is a header, such as "
             "qid,docno,score"
         )
-    lookalike = layout.lookalike
-    if lookalike is not None and n_fields == lookalike.n_fields:
-        # Qrels with a column per aspect may have as many fields as a run, but are none.
-        is_lookalike = not _has_more_labels(line.fields, layout)
-        if is_lookalike:
-            return lookalike_hint(lookalike.kind)
+    hint = _mixed_up_hint(line, layout)
+    if hint:
+        return hint
     looks_like_header = line.number == 1 and not _has_digits(line.fields)
     if is_split and looks_like_header:
         return (
@@ -584,6 +595,20 @@ def _width_remedy(line: Line, layout: LineFormat) -> str:
             "them qid and docno"
         )
     return layout.remedy(line.fields)
+
+
+def _mixed_up_hint(line: Line, layout: LineFormat) -> str:
+    """Return a hint if a line has the fields of the lookalike of a format; empty if it has not.
+
+    The lookalike of qrels is a run, and vice versa.
+    """
+    lookalike = layout.lookalike
+    if lookalike is None or len(line.fields) != lookalike.n_fields:
+        return ""
+    # Qrels with several labels may have as many fields as a run.
+    if _has_more_labels(line.fields, layout):
+        return ""
+    return lookalike_hint(lookalike.kind)
 
 
 def _other_separators(line: Line) -> str:
