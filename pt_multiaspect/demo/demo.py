@@ -274,19 +274,14 @@ def _tuning(
         The weight that each of `metrics` picks.
     """
     weights = [step / 5 for step in range(6)]
-    title = Heading("pt.GridSearch: which weight should the re-ranker give to readability?")
-    original_weight = reranker.weight
-    all_metrics = dict.fromkeys([*metrics, *aspects.values()])  # without repetitions
-    scan = pt.GridScan(
-        pipeline,
-        {reranker: {"weight": weights}},
-        collection.topics,
-        collection.qrels,
-        list(all_metrics),
-    )
-    reranker.weight = original_weight  # GridScan does not restore it
+    all_metrics = [*metrics, *aspects.values()]
+    scan = _scan(pipeline, reranker, weights, collection, all_metrics)
+    heads = [f"{weight:.1f}" for weight in weights]
     rows = [(metric, scan[metric].astype(float).tolist()) for metric in metrics]
-    _show(title, _mark_best("weight", [f"{weight:.1f}" for weight in weights], rows))
+    title = Heading("pt.GridSearch: which weight should the re-ranker give to readability?")
+    table = _mark_best("weight", heads, rows)
+    _show(title, table)
+    # The search finds the best weights of the table itself.
     picked = {}
     lines = []
     for metric in metrics:
@@ -296,6 +291,30 @@ def _tuning(
     _show(*lines)
     _show(_effect_of_weights(scan, picked, aspects))
     return picked
+
+
+def _scan(
+    pipeline: pt.Transformer,
+    reranker: ReadabilityReranker,
+    weights: list[float],
+    collection: Collection,
+    metrics: list[str],
+) -> pd.DataFrame:
+    """Return the metrics of the pipeline with each weight, one row per weight.
+
+    The re-ranker is not changed.
+    """
+    original_weight = reranker.weight
+    distinct_metrics = list(dict.fromkeys(metrics))
+    scan: pd.DataFrame = pt.GridScan(
+        pipeline,
+        {reranker: {"weight": weights}},
+        collection.topics,
+        collection.qrels,
+        distinct_metrics,
+    )
+    reranker.weight = original_weight  # which GridScan does not restore
+    return scan
 
 
 def _effect_of_weights(

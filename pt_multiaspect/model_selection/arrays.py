@@ -27,15 +27,21 @@ def fill_masked(values: object) -> NDArray[Any]:
     values = plain_column(values)
     if _has_masked_rows(values):
         values = np.ma.array(values)
-    if not np.ma.is_masked(values):
-        try:
-            return np.asarray(values)
-        except ValueError:  # lists of different lengths
-            raise MultiAspectError(
-                "expected rows of equal length, got rows of different lengths"
-            ) from None
-    masked: Any = np.ma.asarray(values)
-    # Integers and booleans have no NaN and become floats; other kinds, such as texts, objects.
+    if np.ma.is_masked(values):
+        return _fill_with_nan(np.ma.asarray(values))
+    try:
+        return np.asarray(values)
+    except ValueError:  # lists of different lengths
+        raise MultiAspectError(
+            "expected rows of equal length, got rows of different lengths"
+        ) from None
+
+
+def _fill_with_nan(masked: Any) -> NDArray[Any]:
+    """Return a masked array as an array with NaN in place of masked elements.
+
+    Integers and booleans, which have no NaN, become floats; other kinds, such as texts, objects.
+    """
     is_numeric = masked.dtype.kind in "biufc"
     if is_numeric:
         dtype = np.result_type(masked.dtype, np.float64)
@@ -128,7 +134,7 @@ def label_frame(
 
     Parameters
     ----------
-    y : DataFrame or array-like of shape (n_rows,) or (n_rows, n_aspects)
+    y : DataFrame, Series or array-like of shape (n_rows,) or (n_rows, n_aspects)
         One column of labels per aspect.
     aspects : Aspects, mapping, str or sequence of str, optional
         Names of the columns of an array, or the columns to select from a frame.
@@ -144,9 +150,10 @@ def label_frame(
     array = _label_array(y)
     n_columns = array.shape[1]
     names = _column_names(y, n_columns, declared, measure, columns)
-    if isinstance(y, pd.Series):
-        return pd.DataFrame(array, columns=names, index=y.index)
-    return pd.DataFrame(array, columns=names)
+    index = None
+    if isinstance(y, pd.Series):  # an array of one column, which has an index
+        index = y.index
+    return pd.DataFrame(array, columns=names, index=index)
 
 
 def _select_labels(frame: pd.DataFrame, declared: AspectSpec, measure: Any) -> pd.DataFrame:
@@ -250,14 +257,12 @@ def _default_names(y: object, n_columns: int, measure: Any) -> list[str]:
     cannot be named: if the measure has another number of aspects, these are returned, for the error
     that the caller raises about the number.
     """
-    spec = getattr(measure, "spec", None)
-    measure_aspects: list[str] = []
-    if isinstance(spec, Aspects):
-        measure_aspects = list(spec)
-    if n_columns == 1 and not measure_aspects:
+    measure_aspects = _aspects_of_measure(measure)
+    if n_columns == 1:
+        if measure_aspects:
+            return measure_aspects
         return [_single_column_name(y, measure)]
-    has_other_number = len(measure_aspects) != n_columns
-    if measure_aspects and (n_columns == 1 or has_other_number):
+    if measure_aspects and len(measure_aspects) != n_columns:
         return measure_aspects
     # The order of the aspects of a measure need not be that of the columns.
     raise MultiAspectError(
@@ -265,6 +270,14 @@ def _default_names(y: object, n_columns: int, measure: Any) -> list[str]:
         "names, or pass y as a DataFrame (RFE, RFECV and BaggingRegressor make arrays of "
         "data frames: there, pass aspects)"
     )
+
+
+def _aspects_of_measure(measure: Any) -> list[str]:
+    """Return the aspects that a measure of several ones declares; none for other measures."""
+    spec = getattr(measure, "spec", None)
+    if isinstance(spec, Aspects):
+        return list(spec)
+    return []
 
 
 def _single_column_name(y: object, measure: Any) -> str:

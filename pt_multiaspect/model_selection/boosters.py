@@ -363,14 +363,7 @@ def _fit_xgboost(
             rows.X, missing=estimator.missing, enable_categorical=True, base_margin=rows.offset
         )
         matrices.append(matrix)
-    # The first one forgets the best iteration of an earlier model, if fit continues its training.
-    callbacks = [_continuation_callback()]
-    for callback in estimator.callbacks or ():
-        if not isinstance(callback, xgboost.callback.EarlyStopping):
-            callbacks.append(callback)
-    # Callbacks that stop the training are called by the one that evaluates, after it has.
-    stopping = _stopping_callbacks(estimator, metric)
-    callbacks.append(_evaluation_callback(metric, matrices, stopping))
+    callbacks = _xgboost_callbacks(estimator, metric, matrices)
     # These replace the estimator's own early stopping during the fit.
     params = {"callbacks": callbacks, "early_stopping_rounds": None}
     options = {"verbose": False, **passed}
@@ -381,6 +374,25 @@ def _fit_xgboost(
     if best_iteration is None:
         return int(booster.num_boosted_rounds())
     return int(best_iteration) + 1
+
+
+def _xgboost_callbacks(estimator: Any, metric: LibraryMetric, matrices: Sequence[Any]) -> list[Any]:
+    """Return the callbacks for a fit of XGBoost that is evaluated on `matrices`.
+
+    They are one that forgets the best iteration of an earlier model, if fit continues its training;
+    those of the estimator that do not stop the training; and one that evaluates the metric and then
+    calls those that stop.
+    """
+    import xgboost
+
+    callbacks = [_continuation_callback()]
+    for callback in estimator.callbacks or ():
+        is_stopping = isinstance(callback, xgboost.callback.EarlyStopping)
+        if not is_stopping:
+            callbacks.append(callback)
+    stopping = _stopping_callbacks(estimator, metric)
+    callbacks.append(_evaluation_callback(metric, matrices, stopping))
+    return callbacks
 
 
 def _stopping_callbacks(estimator: Any, metric: LibraryMetric) -> list[Any]:
@@ -429,6 +441,16 @@ def _fit_catboost(
     return int(estimator.tree_count_)
 
 
+def _append_to_log(log: Any, set_name: str, metric_name: str, value: float) -> None:
+    """Append a value to the log of XGBoost: the values of all iterations by set, then by metric."""
+    if set_name not in log:
+        log[set_name] = {}
+    values_by_metric = log[set_name]
+    if metric_name not in values_by_metric:
+        values_by_metric[metric_name] = []
+    values_by_metric[metric_name].append(value)
+
+
 def _evaluation_callback(
     metric: LibraryMetric, matrices: Sequence[Any], stopping: Sequence[Any]
 ) -> Any:
@@ -459,21 +481,16 @@ def _evaluation_callback(
             return model
 
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-            """Add the values of the iteration to the log, and return whether training stops.
+            """Add the values of the iteration to XGBoost's log; return whether training stops.
 
-            XGBoost's log has the values of all iterations by set and metric.
+            `metric`, `matrices` and `stopping` are the parameters of `_evaluation_callback`.
             """
             for index, matrix in enumerate(matrices):
                 value = metric.evaluate_set(model.predict(matrix), index)
-                log_of_set = evals_log.setdefault(f"validation_{index}", {})
-                values = log_of_set.setdefault(metric.name, [])
-                values.append(value)
+                _append_to_log(evals_log, f"validation_{index}", metric.name, value)
             # All are called, also after one that stops, as they keep the best values.
-            is_done = False
-            for callback in stopping:
-                if callback.after_iteration(model, epoch, evals_log):
-                    is_done = True
-            return is_done
+            stops = [callback.after_iteration(model, epoch, evals_log) for callback in stopping]
+            return any(stops)
 
         def after_training(self, model: Any) -> Any:
             """Return the model as the stopping callbacks leave it, as with the best iteration."""

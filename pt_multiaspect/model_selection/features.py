@@ -138,14 +138,16 @@ class _QueryIds:
     """
 
     def __init__(self, queries: NDArray[Any]) -> None:
+        #: The position of each row's query in `_distinct`, the distinct query ids.
         self._query, self._distinct = pd.factorize(queries)
-        # The first row of each query, in the order of the distinct queries.
+        #: The distinct query ids as numbers, NaN for texts: features are numbers.
+        self._numbers = pd.to_numeric(pd.Series(self._distinct), errors="coerce").to_numpy()
+        #: The first row of each distinct query.
         _, self._first_rows = np.unique(self._query, return_index=True)
-        n_rows = np.bincount(self._query)
-        n_queries_of_several_rows = (n_rows > 1).sum()
+        n_rows_of_query = np.bincount(self._query)
+        n_queries_of_several_rows = (n_rows_of_query > 1).sum()
+        #: Whether a feature that is constant within queries is so by more than chance.
         self._are_enough = n_queries_of_several_rows >= _FEWEST_QUERIES
-        as_numbers = pd.to_numeric(pd.Series(self._distinct), errors="coerce")
-        self._numbers = as_numbers.to_numpy()
 
     def are_told_apart_by(self, values: NDArray[Any]) -> bool:
         """Return whether a feature is constant within queries, and differs between them.

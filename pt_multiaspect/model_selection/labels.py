@@ -152,20 +152,15 @@ def aggregate_labels(
     frame = to_pandas(y)
     is_qrels = _is_qrels(y, frame)
     if is_qrels:
-        what = "qrels"
         judgments = _read_qrels(y, frame, qid, declared)
-        have_names = True
-        # A target that selects no aspects has the declared ones. In rows of labels, these select
-        # the columns instead.
-        selects_none = measure.accepts_aspects and measure["aspects"] is None
-        if declared is not None and selects_none:
-            measure = measure(aspects=declared)
+        measure = _with_declared_aspects(measure, declared)
+        check_aspect_target(target, judgments.label_names, is_named=True)
+        check_known(missing, measure, judgments, "qrels")
     else:
-        what = "y"
+        # The declared aspects name or select the columns of y.
         judgments = _read_label_rows(y, qid, declared, measure)
-        have_names = has_names(y, aspects)
-    check_aspect_target(target, judgments.label_names, have_names)
-    check_known(missing, measure, judgments, what)
+        check_aspect_target(target, judgments.label_names, has_names(y, aspects))
+        check_known(missing, measure, judgments, "y")
     gain_of_pair = target_gains(judgments, measure)  # pairs are sorted by query
     gain = judgments.row_values(gain_of_pair)  # in the order of the rows of y
     labels, params = _learner_labels(gain, form)
@@ -175,6 +170,15 @@ def aggregate_labels(
     if frame is not None:
         values.index = frame.index
     return Labels(values, params)
+
+
+def _with_declared_aspects(measure: Measure, declared: AspectSpec) -> Measure:
+    """Return a target with the declared aspects, if it is for any aspects and selects none."""
+    if declared is None or not measure.accepts_aspects:
+        return measure
+    if measure["aspects"] is not None:
+        return measure
+    return measure(aspects=declared)
 
 
 def _is_qrels(y: object, frame: pd.DataFrame | None) -> bool:
@@ -211,17 +215,21 @@ def _read_label_rows(y: object, qid: object, declared: AspectSpec, measure: Meas
     known_queries = find_queries(y, None, qid)
     if known_queries is not None:
         return LabelledRows(rows, plain_column(known_queries)).judgments
-    # Documents of unknown queries may have equal names, which the new index drops.
+    # All rows count as one query, in which a document may occur once only. So the index is replaced
+    # with numbers: it may name a document of several queries.
     rows = rows.reset_index(drop=True)
     one_query = np.zeros(len(rows), dtype=np.intp)
     return LabelledRows(rows, one_query).judgments
 
 
 def _is_record_iterable(y: object) -> bool:
-    """Return whether y is an iterable of namedtuples, such as those of ir_datasets."""
+    """Return whether y is a list of namedtuples, or an iterator, such as the qrels of ir_datasets.
+
+    What an iterator yields is not known before it is read.
+    """
     if isinstance(y, list | tuple):
         return len(y) > 0 and hasattr(y[0], "_fields")
-    return hasattr(y, "__next__")  # as only iterators do
+    return hasattr(y, "__next__")  # an iterator
 
 
 def _label_rows(judgments: Judgments, labels: NDArray[Any]) -> pd.DataFrame:
@@ -324,15 +332,16 @@ def read_target(
 ) -> Measure:
     """Return the measure that defines a target: a measure, its name, an order or an aspect.
 
-    The scaled sum has the aspects of `measure`. An aspect is one of `aspects`, if these declare
-    scales.
+    If the target is the name ``'scaled sum'``, it has the aspects of `measure`. If it is the name
+    of an aspect, it has its scale in `aspects`.
     """
     if isinstance(target, RejectedTarget):
-        return target.bind()
+        return target.bind()  # raises the error about its parameters
     if isinstance(target, parsing.MeasureName):
         target = target.measure
     if isinstance(target, str):
         return _read_target_name(target, measure, aspects)
+    # Only orders of tuples of labels have this attribute: the parameters of TOMA by that order.
     order_parameters = getattr(target, "parameters", None)
     if order_parameters is not None:
         return TOMA(**order_parameters)
@@ -400,13 +409,12 @@ def check_aspect_target(target: object, names: Sequence[str], is_named: bool) ->
     names : sequence of str
         The aspects of the columns of labels.
     is_named : bool
-        Whether the columns have names of their own. A single column without a name takes that of
-        the target, unless it is nearly the name of a measure.
+        Whether the columns have names of their own. A single column without a name is called by the
+        target.
     """
     if not _is_aspect(target):
         return
-    has_column = aspect_name(target) in names
-    if not has_column:
+    if aspect_name(target) not in names:
         # The target may be meant as a measure or as the scaled sum, and be misspelt.
         hint = did_you_mean([target], [SCALED_SUM])
         raise MultiAspectError(
@@ -414,8 +422,10 @@ def check_aspect_target(target: object, names: Sequence[str], is_named: bool) ->
             f"there is no column for the aspect {target}; of measures, "
             f"{similar_names(target)}{hint}"
         )
-    # A column that was named after the target tells nothing about the spelling of the target.
-    if not is_named and _is_nearly_a_measure(target):
+    if is_named:
+        return
+    # The column was called by the target, even if this is a misspelt measure.
+    if _is_nearly_a_measure(target):
         raise MultiAspectError(
             f"target: expected a measure or an aspect, got {target!r}; {similar_names(target)}. If "
             f"it is the aspect of y, pass aspects=[{target!r}]"

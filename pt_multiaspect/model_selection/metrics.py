@@ -29,6 +29,13 @@ class _SetPart(NamedTuple):
     #: The positions of the rows of a fold as bytes, None for all rows of the set.
     fold: bytes | None
 
+    @classmethod
+    def of(cls, set_number: int, fold: Ints | None) -> _SetPart:
+        """Return the rows of a fold, or of a whole set without one; usable as a key."""
+        if fold is None:
+            return cls(set_number, None)
+        return cls(set_number, fold.tobytes())
+
 
 class _CheckedRows(NamedTuple):
     """Rows that were checked at their first call, and their labels in the library."""
@@ -45,6 +52,12 @@ class _CatBoostSet(NamedTuple):
     address: int | None
     #: The labels as bytes of 32-bit floats.
     labels: bytes
+
+    @property
+    def n_rows(self) -> int:
+        """The number of labels."""
+        bytes_per_label = np.dtype(np.float32).itemsize
+        return len(self.labels) // bytes_per_label
 
 
 class LibraryMetric:
@@ -88,14 +101,14 @@ class LibraryMetric:
         self.__name__ = self.name  # as functions have, which libraries also accept as metrics
         #: The values of all iterations, one list per set, in the order of their first calls.
         self.history: list[list[float]] = []
-        #: The rows that need no further check.
-        self._checked: dict[_SetPart, _CheckedRows] = {}
-        #: The list in `history` of each part. CatBoost may have several sets with the same labels,
-        #: which its number of the set tells apart.
+        #: The same lists by the rows of a call and, for CatBoost, the number of its set.
         self._values: dict[tuple[_SetPart, int], list[float]] = {}
-        #: The number of calls by an estimator of LightGBM, which has the sets in turn.
+        #: The rows whose labels and groups were checked, at their first call.
+        self._checked: dict[_SetPart, _CheckedRows] = {}
+        # Calls of LightGBM and CatBoost do not tell the set of their rows. The number of calls of
+        # LightGBM tells it.
         self._n_calls = 0
-        #: The number of each of CatBoost's sets, in the order of their first calls.
+        #: Of CatBoost, the number of each set by its labels, in the order of their first calls.
         self._catboost_numbers: dict[_CatBoostSet, int] = {}
         #: The number of CatBoost's set in the previous call.
         self._previous_number: int | None = None
@@ -193,16 +206,26 @@ class LibraryMetric:
 
     def _evaluate_dataset(self, scores: Any, dataset: Any) -> tuple[str, float, bool]:
         """Return name, value and direction for functions of LightGBM, which pass a Dataset."""
-        # In lgb.cv, the Dataset is a fold: a subset of the rows of y. Users may also pass to
-        # lgb.train a subset of a larger Dataset, whose rows are all those of y.
-        subset = getattr(dataset, "used_indices", None)
-        fold = None
-        if subset is not None and dataset.reference.num_data() == len(self._sets[0]):
-            fold = subset
         labels = dataset.get_label()
         sizes = dataset.get_group()
+        fold = self._fold_of_dataset(dataset)
         value = self._evaluate_rows(scores, labels, sizes, fold=fold)
         return self.name, value, self.maximize
+
+    def _fold_of_dataset(self, dataset: Any) -> Any:
+        """Return the rows of y in a Dataset of ``lgb.cv``, by position; None for all rows.
+
+        A Dataset that is a subset of another one has its rows in this as `used_indices`.
+        """
+        subset = getattr(dataset, "used_indices", None)
+        if subset is None:
+            return None
+        n_rows_of_whole = dataset.reference.num_data()
+        is_whole_y = n_rows_of_whole == len(self._sets[0])
+        if is_whole_y:
+            return subset
+        # The validation set of lgb.train, which is a subset of other data, and y itself.
+        return None
 
     def _evaluate_estimator(self, labels: Any, scores: Any, sizes: Any) -> Any:
         """Return name, value and direction for an estimator of LightGBM, or [] for no result.
@@ -254,13 +277,14 @@ class LibraryMetric:
         labels = np.asarray(target, dtype=np.float32).tobytes()
         is_view = isinstance(target, np.ndarray) and not target.flags.owndata
         if is_view:
-            return _CatBoostSet(target.ctypes.data, labels)
-        copied_set = _CatBoostSet(None, labels)
+            return _CatBoostSet(address=target.ctypes.data, labels=labels)
+        copied_set = _CatBoostSet(address=None, labels=labels)
+        # The training set has the number 0. CatBoost does not evaluate it twice in a row: the
+        # second call is of an evaluation set with the same labels.
         has_training_labels = self._catboost_numbers.get(copied_set) == 0
-        # CatBoost does not evaluate the training set twice in a row: the second call is of an
-        # evaluation set with the same labels.
-        if has_training_labels and self._previous_number == 0:
-            return _CatBoostSet(0, labels)
+        follows_training_set = self._previous_number == 0
+        if has_training_labels and follows_training_set:
+            return _CatBoostSet(address=0, labels=labels)  # no array is at this address
         return copied_set
 
     def is_max_optimal(self) -> bool:
@@ -285,16 +309,16 @@ class LibraryMetric:
         """
         not_computed = (0.0, 1.0)
         (scores,) = approxes
-        is_first_call = len(self._catboost_numbers) == 0  # before this call gets its number
+        is_first_call = not self._catboost_numbers
         number = self._catboost_number(target)
-        is_training_set = number == 0
-        if is_training_set:
+        if number == 0:  # the training set
             # When it comes again, CatBoost has evaluated all sets once.
             if not is_first_call:
                 self._check_catboost_sets()
             return not_computed
-        # CatBoost's set 1 is the first one of this metric. Further sets count as the last one.
-        index = min(number, len(self._sets)) - 1
+        # The evaluation sets are numbered from 1. Further ones than here count as the last one.
+        last_index = len(self._sets) - 1
+        index = min(number - 1, last_index)
         # Sets of other rows have no value. That one set has the right rows is checked above.
         if len(scores) != len(self._sets[index]):
             return not_computed
@@ -308,11 +332,7 @@ class LibraryMetric:
         """
         n_rows = len(self._sets[0])
         _training_set, *evaluation_sets = self._catboost_numbers
-        bytes_per_label = np.dtype(np.float32).itemsize
-        sizes = []
-        for evaluation_set in evaluation_sets:
-            n_labels = len(evaluation_set.labels) // bytes_per_label
-            sizes.append(n_labels)
+        sizes = [evaluation_set.n_rows for evaluation_set in evaluation_sets]
         if n_rows not in sizes:
             raise MultiAspectError(
                 f"metric {self.name}: expected an evaluation set of {n_rows} rows, those of y, got "
@@ -345,18 +365,18 @@ class LibraryMetric:
         fold : sequence of int, optional
             The rows of a fold of ``lgb.cv``, by position in the set; by default, all rows.
         catboost_number : int, default 0
-            The number of CatBoost's evaluation set.
+            The number of CatBoost's evaluation set, for the history: CatBoost may have more sets
+            than this metric.
         """
         labels = np.asarray(labels)
-        if fold is None:
-            part = _SetPart(index, fold=None)
-            n_rows = len(self._sets[index])
-        else:
+        n_rows = len(self._sets[index])
+        if fold is not None:
             fold = np.asarray(fold, dtype=np.intp)
-            part = _SetPart(index, fold.tobytes())
             n_rows = len(fold)
         self._check_number(len(scores), n_rows)
-        # Groups and labels are checked at the first call; later ones must have the same labels.
+        # Groups and labels are checked at the first call with these rows; later calls must have the
+        # same labels.
+        part = _SetPart.of(index, fold)
         if part not in self._checked:
             self._checked[part] = self._check_rows(index, fold, labels, sizes)
         checked = self._checked[part]
@@ -483,14 +503,12 @@ class LibraryMetric:
             The library's labels.
         """
         queries = rows.queries
-        # Keyed by numbers, as a column may have any name, also that of the queries.
-        keys: dict[int, NDArray[Any]] = {0: queries}
-        for number, name in enumerate(columns, start=1):
-            keys[number] = columns[name].to_numpy()
-        by_kind = pd.DataFrame(keys).groupby(list(keys), dropna=False)
-        kind = by_kind.ngroup().to_numpy()  # of each row: its query and labels in y
-        _, first_of_kind = np.unique(kind, return_index=True)
-        first_alike = first_of_kind[kind]  # for each row, the first one of its kind
+        keys: list[Any] = [queries]
+        for name in columns:
+            keys.append(columns[name].to_numpy())
+        # For each row, the first one of the same query with equal labels in y.
+        row_numbers = pd.Series(np.arange(len(labels)))
+        first_alike = row_numbers.groupby(keys, dropna=False).transform("min").to_numpy()
         differing_rows = np.flatnonzero(labels != labels[first_alike])
         if len(differing_rows) == 0:
             return

@@ -69,8 +69,9 @@ class Part:
 
     def by_query(self) -> Part:
         """Return the rows with those of each query together, as libraries expect them."""
-        codes = self.codes  # numbered by first occurrence
-        are_together = (np.diff(codes) >= 0).all()
+        # Codes number the queries by their first rows: 0 0 1 2 2 are together, 0 1 0 2 2 are not.
+        codes = self.codes
+        are_together = pd.Index(codes).is_monotonic_increasing
         if are_together:
             return self
         return self.take(np.argsort(codes, kind="stable"))
@@ -206,12 +207,7 @@ def join_labels(parts: list[Part], target: Measure, missing: str) -> LabelledRow
         Whether missing labels of these aspects are an error.
     """
     columns = list(parts[0].labels.columns)
-    for index, part in enumerate(parts[1:]):
-        if sorted(part.labels.columns) != sorted(columns):
-            raise MultiAspectError(
-                f"eval_set[{index}]: expected y with the columns of the training set "
-                f"({choices(columns)}), got {choices(part.labels.columns)}"
-            )
+    _check_columns(parts, columns)
     frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
     documents = _join_documents(parts)
     if documents is not None:
@@ -221,12 +217,21 @@ def join_labels(parts: list[Part], target: Measure, missing: str) -> LabelledRow
     views = target.views(joined.judgments)  # one per aspect of the target
     for view in views:
         _warn_of_unjudged_labels(view)
-    # A target that learns all columns, but is made for several, warns of a single one.
+    # A target for several aspects that declares none learns all columns.
     learns_all_columns = target.accepts_aspects and target.spec is None
-    has_single_column = len(columns) == 1 and len(views) == 1
-    if learns_all_columns and has_single_column:
-        target._check_views(views)
+    if learns_all_columns and len(columns) == 1:
+        target._check_views(views)  # warns of a single one
     return joined
+
+
+def _check_columns(parts: list[Part], columns: list[str]) -> None:
+    """Raise an error if an evaluation set has other columns of labels than the training set."""
+    for index, part in enumerate(parts[1:]):
+        if sorted(part.labels.columns) != sorted(columns):
+            raise MultiAspectError(
+                f"eval_set[{index}]: expected y with the columns of the training set "
+                f"({choices(columns)}), got {choices(part.labels.columns)}"
+            )
 
 
 def _join_documents(parts: list[Part]) -> NDArray[Any] | None:

@@ -48,10 +48,9 @@ def query_codes(queries: NDArray[Any]) -> tuple[Ints, Objects]:
     # Only distinct values become names. A number and its text, such as 1 and "1", have one name.
     value_of_row, distinct_values = pd.factorize(queries)
     values = pd.Series(distinct_values, name="value")
-    names = identifiers(values, "qid")
-    position_of_value, sorted_names = pd.factorize(names, sort=True)
-    position_of_row = position_of_value[value_of_row]
-    return position_of_row, np.asarray(sorted_names, dtype=object)
+    names = np.asarray(identifiers(values, "qid"), dtype=object)
+    sorted_names, position_of_value = np.unique(names, return_inverse=True)
+    return position_of_value[value_of_row], sorted_names
 
 
 def rows_per_query(queries: NDArray[Any]) -> dict[str, int]:
@@ -116,19 +115,25 @@ def find_queries(
         check_same_documents(first, frames[first], second, frames[second])
     queries_of_y = queries_by_source[reference]
     queries_of_X = queries_by_source["X"]
-    if qid is None:
-        if queries_of_y is not None:
-            return queries_of_y
-        return queries_of_X
-    # An array of queries has no index, so that its values are compared here.
-    passed_queries = flatten_column(qid)
-    if passed_queries.ndim == 0:
+    if qid is not None:
+        return _passed_queries(qid, queries_of_y, queries_of_X)
+    if queries_of_y is not None:
+        return queries_of_y
+    return queries_of_X
+
+
+def _passed_queries(
+    qid: object, queries_of_y: NDArray[Any] | None, queries_of_X: NDArray[Any] | None
+) -> NDArray[Any]:
+    """Return the queries that are passed as `qid`; raise an error if y or X has others."""
+    queries = flatten_column(qid)
+    if queries.ndim == 0:
         raise MultiAspectError(
             f"qid: expected the query of each row, such as a column, got {shown(qid)}"
         )
-    check_same_names("qid", "the index", queries_of_y, "qid", passed_queries)
-    check_same_names("qid", "the index", queries_of_X, "qid", passed_queries)
-    return passed_queries
+    check_same_names("qid", "the index", queries_of_y, "qid", queries)
+    check_same_names("qid", "the index", queries_of_X, "qid", queries)
+    return queries
 
 
 def _queries_of_rows(rows: object, is_labels: bool) -> NDArray[Any] | None:
@@ -167,19 +172,20 @@ def _is_rearranged(index: object, other: object) -> bool:
     """Return whether two pandas indexes have the same elements in a different order."""
     if not isinstance(index, pd.Index) or not isinstance(other, pd.Index):
         return False
-    # Levels are compared by name, so that those of `other` are put in the order of `index`.
-    reordered = _reorder_levels(other, list(index.names))
+    # Levels, such as qid and docno, are compared by name.
+    other = _reorder_levels(other, list(index.names))
     n_elements = len(index)
-    have_same_shape = n_elements == len(reordered) and index.nlevels == reordered.nlevels
-    if not have_same_shape or n_elements == 0 or index.equals(reordered):
+    if len(other) != n_elements or other.nlevels != index.nlevels:
         return False
-    # Elements have the same code if they are equal, or if both are missing.
-    codes, _ = pd.factorize(index.append(reordered))
+    if n_elements == 0 or index.equals(other):
+        return False
+    # Elements of both get the same code if they are equal, or missing.
+    codes, _ = pd.factorize(index.append(other))
     index_codes = codes[:n_elements]
     other_codes = codes[n_elements:]
-    if np.array_equal(index_codes, other_codes):
-        return False
-    return np.array_equal(np.sort(index_codes), np.sort(other_codes))
+    has_same_order = np.array_equal(index_codes, other_codes)
+    has_same_elements = np.array_equal(np.sort(index_codes), np.sort(other_codes))
+    return has_same_elements and not has_same_order
 
 
 def _reorder_levels(index: pd.Index[Any], names: list[Any]) -> pd.Index[Any]:
@@ -239,38 +245,41 @@ def _index_level(rows: object, *names: str) -> NDArray[Any] | None:
 def check_same_documents(first: str, first_rows: object, second: str, second_rows: object) -> None:
     """Raise an error if two objects name different documents of their rows.
 
-    Index levels and columns of texts with other names name documents if they are a rearrangement of
-    these, or of each other and without repetitions, or of the queries and documents as single
-    texts, such as ``q1_d1``. The objects are called `first` and `second` in the message.
+    Index levels and columns are compared that have labels for documents, or any texts. The objects
+    are called `first` and `second` in the message.
     """
     first_frame = as_pandas(first_rows)
     second_frame = as_pandas(second_rows)
     first_columns = _document_columns(first_frame)
     second_columns = _document_columns(second_frame)
-    pairs = list(product(first_columns, second_columns))
-    # Columns with equal labels must have equal documents.
-    for column, other in pairs:
+    # Columns with equal labels for documents must have equal elements.
+    for column, other in product(first_columns, second_columns):
         if _have_document_label(column, other):
             label = str(column.label)
             check_same_names(label, first, column.documents, second, other.documents)
-    # Others may hold anything. But if two have the same elements in another order, rows have other
-    # documents. The texts of one object may also join the queries and documents of the other one.
-    first_joined = _joined_columns(first_frame, second_columns)
+    # Others may hold anything. But if two have the same texts in a different order, so are the
+    # rows.
+    for column, other in product(first_columns, second_columns):
+        _check_arrangement(first, column, second, other)
+    # One object may have texts such as q1_d1, and the other one the columns qid and docno.
     second_joined = _joined_columns(second_frame, first_columns)
-    joined_pairs = [*product(first_columns, second_joined), *product(first_joined, second_columns)]
-    for column, other in [*pairs, *joined_pairs]:
+    for column, other in product(first_columns, second_joined):
+        _check_arrangement(first, column, second, other)
+    first_joined = _joined_columns(first_frame, second_columns)
+    for column, other in product(first_joined, second_columns):
         _check_arrangement(first, column, second, other)
 
 
 def _have_document_label(column: _DocumentColumn, other: _DocumentColumn) -> bool:
-    """Return whether the labels of two columns tell that both name documents in the same way.
+    """Return whether the labels of two columns tell that both have the same names of documents.
 
-    All labels of DOCUMENT_COLUMNS, such as docno and doc_id, mean the names of documents. Those of
-    _OTHER_DOCUMENTS, such as docid, are numbers or names of their own: only equal ones correspond.
+    The columns docno and doc_id do. So do two columns docid, but not docid and docno: a docid may
+    be another name of a document, such as its number in an index.
     """
     if column.label in DOCUMENT_COLUMNS and other.label in DOCUMENT_COLUMNS:
         return True
-    return column.label == other.label and column.label in _OTHER_DOCUMENTS
+    has_equal_label = column.label == other.label
+    return has_equal_label and column.label in _OTHER_DOCUMENTS
 
 
 def _check_arrangement(
@@ -285,6 +294,9 @@ def _check_arrangement(
         return
     texts = pd.Index(_as_texts(column.documents))
     other_texts = pd.Index(_as_texts(other.documents))
+    if not _is_rearranged(texts, other_texts):
+        return
+    # Both have the same texts, so that both or none have repetitions.
     if _is_document_label(column.label):
         label = str(column.label)
     elif _is_document_label(other.label):
@@ -293,8 +305,7 @@ def _check_arrangement(
         label = "document"
     else:
         return
-    if _is_rearranged(texts, other_texts):
-        check_same_names(label, first, texts.to_numpy(), second, other_texts.to_numpy())
+    check_same_names(label, first, texts.to_numpy(), second, other_texts.to_numpy())
 
 
 def _joined_columns(rows: object, columns: list[_DocumentColumn]) -> list[_DocumentColumn]:

@@ -235,18 +235,11 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
         Values are validated by `fit`, so an invalid value fails only its candidate in a search.
         """
-        target_params = {}  # without their prefix "target__"
-        other_params = {}
-        for name, value in params.items():
-            if name.startswith(_TARGET_PREFIX):
-                name_in_target = name.removeprefix(_TARGET_PREFIX)
-                target_params[name_in_target] = value
-            else:
-                other_params[name] = value
-        sets_target = "target" in params or bool(target_params)
-        self._record_searched("measure" in params, sets_target)
-        # If there is also a new target, the parameters are those of the new one.
-        super().set_params(**other_params)
+        own_params, target_params = _split_params(params)
+        sets_target = "target" in own_params or bool(target_params)
+        self._record_searched("measure" in own_params, sets_target)
+        super().set_params(**own_params)
+        # After a new target is set, as the parameters may be meant for it.
         if target_params:
             self.target = with_params(self.target, target_params)
         return self
@@ -257,13 +250,14 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Then each candidate would be scored by its own measure or, without measure=, by its own
         target, and the scores could not be compared: `score` refuses.
         """
-        # To set the measure of a ranker that is no candidate is to choose the measure of `score`.
+        # A candidate is a clone that is not fitted yet. Who sets the measure of another ranker
+        # chooses the measure of `score`.
         is_candidate = self._is_clone and not hasattr(self, "estimator_")
         if sets_measure and is_candidate:
             self._searched = "measure"
-            return
-        # Targets are compared by any ranker whose target is set, also in a loop written by hand.
-        if sets_target and self._searched is None:
+        # A search may also be a loop that sets the target of one ranker. If the measure is searched
+        # as well, this remains recorded.
+        elif sets_target and self._searched is None:
             self._searched = "target"
 
     def _evaluated_measure(self) -> EvaluatedMeasure | None:
@@ -396,29 +390,31 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             Further arguments of the estimator's fit.
         """
         last = last_step(self.estimator_)
-        # Libraries expect the rows of a query together.
+        # 1. Libraries expect the rows of a query together.
         if query_parameter(last) is not None:
             train = train.by_query()
         sets = [part.by_query() for part in sets]
         parts = [train, *sets]
-        # All parts are joined, as their labels define the scales that are not declared.
+        # 2. The labels to learn. Those of all parts define the scales that are not declared.
         joined = join_labels(parts, target, self.missing)
         self._distinct_labels = _distinct_labels(joined.frame)  # for the scales of `score`
         gains = _gains_of_parts(joined, target, parts)
         train_label, *set_labels = objective_labels(last, gains)
+        # 3. The features, after the first steps of a pipeline.
         warn_of_features(train.X, train.labels, train.names)
         part_features = [part.X for part in parts]
         train_features, *set_features = self._transform_features(train_label, part_features)
+        # 4. The fit of the last step.
         passed = {**fit_params, **fit_values(last, train)}
-        self._forget_fit()
-        if sets and evaluated is not None:
-            rows = _evaluation_rows(set_features, set_labels, sets)
-            labelled = labelled_rows(sets, joined)
-            self._fit_with_evaluation(
-                train_features, train_label, passed, rows, labelled, evaluated
-            )
-        else:
+        self._forget_fit()  # an earlier one
+        if not sets or evaluated is None:
             fit_estimator(last, train_features, train_label, passed)
+            return
+        rows = _evaluation_rows(set_features, set_labels, sets)
+        aspect_labels = labelled_rows(sets, joined)
+        self._fit_with_evaluation(
+            train_features, train_label, passed, rows, aspect_labels, evaluated
+        )
 
     def _refuse_unknown_measure(self) -> NoReturn:
         """Raise the error for evaluation sets without a measure to evaluate on them."""
@@ -544,16 +540,10 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         features = read_features(X)
         n_rows = features.shape[0]
         row_arguments = values_of_rows(arguments or {}, n_rows)
-        # The indexes of pandas objects are compared before they become arrays.
+        # All of these may be pandas objects, whose indexes are compared to find the queries.
         queries = find_queries(y, X, qid, **row_arguments)
         values = {name: fill_masked(value) for name, value in row_arguments.items()}
-        columns: Sequence[str] = ()  # named by `naming`
-        is_evaluation_set = prefix != ""
-        if is_evaluation_set:
-            columns = self._columns  # those of the training set, which is read first
-        labels = label_frame(y, self.aspects, naming, columns)
-        if len(labels) != n_rows:
-            raise MultiAspectError(f"{prefix}y has {len(labels)} rows, but X has {n_rows}")
+        labels = self._read_labels(y, n_rows, naming, prefix)
         if queries is None:
             self._check_needs_no_queries(target, prefix)
             no_qids = np.empty(0, dtype=object)
@@ -564,6 +554,21 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if documents is not None:
             labels = labels.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
         return Part(features, labels, query, qids, values)
+
+    def _read_labels(self, y: Any, n_rows: int, naming: Any, prefix: str) -> pd.DataFrame:
+        """Return the labels as a frame of `n_rows` rows; other parameters are as for `_read_part`.
+
+        The columns of an array without names are named by `naming` in the training set, and as
+        those of this in an evaluation set.
+        """
+        columns: Sequence[str] = ()
+        is_evaluation_set = prefix != ""
+        if is_evaluation_set:
+            columns = self._columns  # of the training set, which is read first
+        labels = label_frame(y, self.aspects, naming, columns)
+        if len(labels) != n_rows:
+            raise MultiAspectError(f"{prefix}y has {len(labels)} rows, but X has {n_rows}")
+        return labels
 
     def _check_needs_no_queries(self, target: Measure, prefix: str) -> None:
         """Raise an error that begins with `prefix` if estimator or target require queries."""
@@ -607,19 +612,20 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _transform_features(self, label: NDArray[Any], features: list[Any]) -> list[Any]:
         """Fit the steps of a pipeline before the last one, and return the features for that.
 
-        The first features are those of the training set with these labels, to which the steps are
-        fitted.
+        The first element of `features` are those of the training set, which has these labels; the
+        steps are fitted to them.
         """
         if not isinstance(self.estimator_, Pipeline) or len(self.estimator_.steps) == 1:
             return features
         train_features, *set_features = features
-        first_steps = self.estimator_[:-1]  # a new pipeline
+        first_steps = self.estimator_[:-1]  # a pipeline of its own
         transformed = [first_steps.fit_transform(train_features, label)]
         for other_features in set_features:
             transformed.append(first_steps.transform(other_features))
-        # A pipeline with memory= fits clones and puts them into its list of steps: the whole
-        # pipeline needs them in its own list.
-        self.estimator_.steps[:-1] = first_steps.steps
+        # With memory=, a pipeline fits clones of its steps, and replaces them by these. So the
+        # steps of the whole pipeline are replaced, too.
+        *_, last = self.estimator_.steps
+        self.estimator_.steps = [*first_steps.steps, last]
         return transformed
 
     # -- predicting --------------------------------------------------------------------------
@@ -683,28 +689,35 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         queries = find_queries(y, X, qid)
         is_array = to_pandas(y) is None
         if is_array:
-            # Its columns are those of fit.
-            check_is_fitted(self)
-            naming = _naming_measure(read_target(self.target, measure), measure)
-            y = label_frame(y, self.aspects, naming, self._columns)
+            y = self._name_columns(y, measure)
         scorer = RankingScorer(measure, self.aspects, missing=self.missing)
-        # Undeclared scales are inferred from the labels of fit, too. If the ranker is not fitted,
-        # the scorer raises the error.
-        is_fitted = hasattr(self, "_distinct_labels")
-        if is_fitted:
-            # Aspects have different numbers of labels: shorter columns end with NaN.
-            columns = {name: pd.Series(labels) for name, labels in self._distinct_labels.items()}
-            scorer.fitted = pd.DataFrame(columns)
+        # A ranker that is not fitted has no labels: the scorer raises the error.
+        if hasattr(self, "_distinct_labels"):
+            scorer.fitted = self._fitted_labels()
         value = scorer(self, X, y, qid=queries)
         assert isinstance(value, float)  # of a single measure
         return value
+
+    def _name_columns(self, y: Any, measure: Measure) -> pd.DataFrame:
+        """Return an array of labels as a frame with the columns of fit."""
+        check_is_fitted(self)
+        target = read_target(self.target, measure)
+        return label_frame(y, self.aspects, _naming_measure(target, measure), self._columns)
+
+    def _fitted_labels(self) -> pd.DataFrame:
+        """Return the different labels of fit, from which undeclared scales are inferred, too.
+
+        One column per aspect. Aspects have different numbers of labels: shorter columns end with
+        NaN.
+        """
+        columns = {name: pd.Series(labels) for name, labels in self._distinct_labels.items()}
+        return pd.DataFrame(columns)
 
     def _scoring_measure(self) -> Measure:
         """Return the measure of `score`, or warn and raise an error if there is none.
 
         There is none if the target is not a measure, or if the candidates of a search would be
-        scored by different measures: `self._searched` is ``"measure"`` or ``"target"``, which the
-        search sets, or None.
+        scored by different measures.
         """
         measure: Measure | None = None
         if self._is_resolved():
@@ -713,10 +726,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             evaluated = self._evaluated_measure()
             if evaluated is not None:
                 measure = evaluated.measure
-        # Candidates with different targets are scored by the same measure if it is given.
-        has_same_measure = self._searched == "target" and self.measure is not None
-        is_comparable = self._searched is None or has_same_measure
-        if measure is not None and is_comparable:
+        if measure is not None and self._has_comparable_scores():
             return measure
         message = self._no_score_message(self._searched)
         # Searches turn errors into NaN scores, but show warnings.
@@ -725,6 +735,19 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             "the search"
         )
         raise MultiAspectError(message)
+
+    def _has_comparable_scores(self) -> bool:
+        """Return whether all candidates of a search are scored by the same measure.
+
+        `self._searched` is the parameter that a search sets, ``"measure"`` or ``"target"``; None
+        without such a search.
+        """
+        if self._searched is None:
+            return True
+        if self._searched == "target":
+            # The target is what scores by default.
+            return self.measure is not None
+        return False
 
     def _no_score_message(self, searched: str | None) -> str:
         """Return why there is no score: the target is no measure, or a parameter is `searched`."""
@@ -746,6 +769,19 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         fitted_measure, fitted_target = self._params_of_measure
         has_same_measure = _is_same(fitted_measure, self.measure)
         return has_same_measure and _is_same(fitted_target, self.target)
+
+
+def _split_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of a ranker, and those of its target without the prefix ``target__``."""
+    own_params = {}
+    target_params = {}
+    for name, value in params.items():
+        if name.startswith(_TARGET_PREFIX):
+            name_in_target = name.removeprefix(_TARGET_PREFIX)
+            target_params[name_in_target] = value
+        else:
+            own_params[name] = value
+    return own_params, target_params
 
 
 def _is_same(first: object, second: object) -> bool:

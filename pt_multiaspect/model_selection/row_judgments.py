@@ -162,13 +162,12 @@ class Pool:
         # Undeclared scales follow from all qrels, also where only some queries have rows.
         judgments.infer_scales_from(qrels)
         rows.infer_scales_from(qrels)
-        # The aspects are those of y. Labels that are tuples have no names but positions, by which
-        # the measure finds them.
-        has_named_labels = not qrels._positional
-        if has_named_labels:
+        # The aspects have the names of the columns of y. But qrels of tuples have no names: measures
+        # find their labels by position.
+        if not qrels._positional:
             judgments.label_names = rows.label_names
+        # Both have the same queries, sorted, so that their numbers in `rows` are those in the pool.
         docnos = Texts.from_strings(rows.docnos)
-        # Queries have the same numbers in both, which have the same queries, sorted.
         position, _ = judgments.pairs.lookup(rows.pool_query, docnos)
         return cls(judgments, position)
 
@@ -184,26 +183,28 @@ class Pool:
             scale = qrels_view.scale
             row_labels = _raise_to_lowest_grade(row_view.label, scale)
             judged_labels = _raise_to_lowest_grade(qrels_view.label, scale)
-            # Rows that the qrels do not judge have position -1: the last element, the lowest grade.
-            labels_by_position = np.append(judged_labels, scale.grades[0])
-            qrels_labels = labels_by_position[self.position]
+            qrels_labels = values_at(self.position, judged_labels, scale.grades[0])
             differing = np.flatnonzero(row_labels != qrels_labels)
             if len(differing) == 0:
                 continue
             row = int(differing[0])
-            label = spell(row_labels[row])
-            qrels_label = spell(qrels_labels[row])
-            is_judged = self.position[row] >= 0
-            judgment = f"label {qrels_label}"
-            if not is_judged:
+            if self.position[row] >= 0:
+                judgment = f"label {spell(qrels_labels[row])}"
+            else:
                 judgment = "do not judge"
-            pair = rows._pair_text(row)
             number = tally(len(differing), "row")
             raise MultiAspectError(
                 f"expected y to have the labels of the qrels, got the {row_view.name} label "
-                f"{label} for {pair}, which the qrels {judgment} {number}; take the labels of the "
-                "rows from the qrels"
+                f"{spell(row_labels[row])} for {rows._pair_text(row)}, which the qrels {judgment} "
+                f"{number}; take the labels of the rows from the qrels"
             )
+
+
+def values_at(position: Ints, values: Floats, default: float) -> Floats:
+    """Return the value at each position, and the default at the position -1, which means none."""
+    # For NumPy, -1 is the last element.
+    values_and_default = np.append(values, default)
+    return values_and_default[position]
 
 
 def _judgments_of_queries(qrels: Judgments, rows: RowJudgments) -> Judgments:

@@ -14,9 +14,9 @@ from ..collection import Judgments, Rankings, Run
 from ..kernels.forms import Linear
 from ..kernels.hits import Hits, positions
 from ..measures import Measure
-from ..strings.order import inverse_permutation
+from ..strings.order import inverse_permutation, query_starts
 from ..strings.texts import Texts, Words, mix_bits
-from .row_judgments import Pool, RowJudgments
+from .row_judgments import Pool, RowJudgments, values_at
 
 
 class RowRankings(Rankings):
@@ -44,14 +44,19 @@ class RowRankings(Rankings):
         # The sum with 0 turns -0 into 0, so that both are tied.
         pair_scores = rows.pair_values(scores) + 0.0
         ranked_rows = self._descending_order(pair_scores)
-        ranked_scores = pair_scores[ranked_rows]
-        # Rows are ranked query by query, so that their queries are those of the judged pairs.
-        ranked_query = rows.pool_query
-        has_equal_score = ranked_scores[1:] == ranked_scores[:-1]
-        has_same_query = ranked_query[1:] == ranked_query[:-1]
         #: Whether each ranked row but the last is tied with the next one.
-        self.tied: Bools = has_equal_score & has_same_query
+        self.tied: Bools = self._find_ties(pair_scores[ranked_rows])
         self._set_order(ranked_rows, pair_scores)
+
+    def _find_ties(self, ranked_scores: Floats) -> Bools:
+        """Return whether each ranked row but the last has the score and query of the next one."""
+        # Ranking moves rows within their queries, so the n-th ranked row has the query of the n-th
+        # row.
+        ranked_query = self.rows.pool_query
+        has_equal_score = ranked_scores[:-1] == ranked_scores[1:]
+        has_same_query = ranked_query[:-1] == ranked_query[1:]
+        are_tied: Bools = has_equal_score & has_same_query
+        return are_tied
 
     def _set_order(self, ranked_rows: Ints, scores: Floats) -> None:
         """Set the arrays of the rankings.
@@ -64,7 +69,8 @@ class RowRankings(Rankings):
             The predictions, in the order of the judged pairs.
         """
         rows = self.rows
-        query = rows.pool_query  # of the rows and of the ranked rows, both sorted by query
+        # Of the rows, and of the ranked rows as well: both are sorted by query.
+        query = rows.pool_query
         self._ranked_rows = ranked_rows
         #: The rankings with all rows as hits.
         self._all_hits = Hits(
@@ -75,17 +81,14 @@ class RowRankings(Rankings):
             row=ranked_rows,
             n_ret=rows.n_ret,
         )
-        judgments: Judgments
         #: The position of each ranked row among the judged documents, -1 if it is not one of them.
-        self._judged_rows: Ints
-        if self._pool is None:
-            # The judged documents are the rows.
-            judgments = rows
-            hits = self._all_hits
-            self._judged_rows = ranked_rows
-        else:
-            judgments = self._pool.judgments
+        self._judged_rows = ranked_rows
+        # Without a pool, all rows are judged documents, and no others.
+        judgments: Judgments = rows
+        hits = self._all_hits
+        if self._pool is not None:
             self._judged_rows = self._pool.position[ranked_rows]
+            judgments = self._pool.judgments
             hits = _judged_hits(self._all_hits, self._judged_rows, judgments)
         rank_position = inverse_permutation(ranked_rows)
         self._set_arrays(judgments, query, scores, rank_position, hits, rows.n_queries)
@@ -96,25 +99,23 @@ class RowRankings(Rankings):
         The order is random if documents have no names. It follows from the query and the labels of
         the tied rows for the measure alone.
         """
-        # A ranked row is tied with the next one or with the previous one.
+        # `tied` tells of each row but the last whether it is tied with the next one.
         is_tied_with_next = np.append(self.tied, False)
         is_tied_with_previous = np.append(False, self.tied)
         is_tied = is_tied_with_next | is_tied_with_previous
         tied_rows = self._ranked_rows[is_tied]
-        group = self._tie_groups[is_tied]
-        # Both orders sort by group first, so that rows only change places within their group.
+        group = self._tie_groups[is_tied]  # increases with the rank
+        # Both orders are by group first, so that rows only change places within their group.
         if self.rows.has_documents:
-            # From 0 for the last docno: ascending positions are descending docnos.
+            # Counted from the last docno, so that the order is descending by docno.
             docno_position = self.rows.docno_positions[tied_rows]
-            # The position is less than the number of rows, so this sorts by group, then position.
-            group_and_docno = group * len(self.rows) + docno_position
-            order = np.argsort(group_and_docno, kind="stable")
+            order = np.lexsort((docno_position, group))  # by group, then by position
         else:
             keys = self.rows.label_keys(measure)
             order = _shuffled_order(keys[tied_rows], group)
         ranked_rows = self._ranked_rows.copy()
         ranked_rows[is_tied] = tied_rows[order]
-        rankings = copy(self)  # without the cached results
+        rankings = copy(self)  # of this class without cached results
         scores = np.asarray(self._scores, dtype=np.float64)
         rankings._set_order(ranked_rows, scores)
         return rankings
@@ -146,19 +147,17 @@ class RowRankings(Rankings):
 
         A line has the scores of a query; `longest` is the number of rows of the longest query.
         """
-        n_rows_of_query = self.rows.n_ret[:, None]
-        is_filled = np.arange(longest) < n_rows_of_query  # (n_queries, longest)
+        n_ret = self.rows.n_ret  # the number of rows of each query
+        is_filled = np.arange(longest) < n_ret[:, None]  # (n_queries, longest)
         # Negated, as sorting is ascending. Empty cells, at the ends of the lines, are infinite:
         # sorting leaves them there.
         table = np.full(is_filled.shape, np.inf)
         table[is_filled] = -scores
         column_order = np.argsort(table, axis=1, kind="stable")
-        # Columns count the rows of a query from 0: they are added to the first row of the query.
-        # The first row is that of each row minus the number of ranks before it: 7 - 2 for rank 3.
+        # A column is the number of a row within its query, counted from 0.
         column: Ints = column_order[is_filled]  # (n_rows,), query by query
-        n_ranks_before = self.rows.rank - 1
-        first_row = np.arange(len(scores)) - n_ranks_before
-        return first_row + column
+        first_row_of_query = np.repeat(query_starts(n_ret), n_ret)
+        return first_row_of_query + column
 
     @cached_property
     def _docnos(self) -> Texts:
@@ -173,16 +172,20 @@ class RowRankings(Rankings):
     @property
     def is_constant(self) -> bool:
         """Whether the predictions are equal in every query, and some query has two or more rows."""
-        if self.rows.n_ret.max(initial=0) < 2:
+        """Whether the predictions are equal in every query, and some query has two or more rows."""
+        n_ret = self.rows.n_ret  # the number of rows of each query
+        if n_ret.max(initial=0) < 2:
             return False
-        # If all rows of a query are tied, each but the last is tied with the next one.
-        n_rows_but_last = len(self._ranked_rows) - np.count_nonzero(self.rows.n_ret)
-        return bool(self.tied.sum() == n_rows_but_last)
+        # Each query with rows is a single group of tied rows.
+        n_groups = self._tie_groups[-1] + 1
+        return bool(n_groups == np.count_nonzero(n_ret))
 
     @cached_property
     def expectation(self) -> RowRankings:
         """The same rankings, with expected values of linear bases over tied rows."""
-        rankings = copy(self)  # without the cached results
+        """The same rankings, with expected values of linear bases over tied rows."""
+        # `copy` leaves out cached results, which `Rankings` keeps in `_results`.
+        rankings = copy(self)
         rankings._is_expectation = True
         return rankings
 
@@ -208,23 +211,24 @@ class RowRankings(Rankings):
         It is the value if tied rows have the mean of their gains. The form has the gain of each
         judged document; `self._judged_rows` is the position of each ranked row among these.
         """
-        # 1. The gain of each ranked row. Unjudged documents have the position -1: the last element.
+        # 1. The gain of each ranked row.
         judged_gain = np.asarray(form.gain, dtype=np.float64)
-        gain_by_position = np.append(judged_gain, form.unjudged)
-        ranked_gain = gain_by_position[self._judged_rows]
-        # 2. The mean gain of each group of tied rows.
-        group = self._tie_groups  # of each ranked row
+        ranked_gain = values_at(self._judged_rows, judged_gain, form.unjudged)
+        # 2. The mean gain of each group of tied rows, again for each ranked row.
+        group = self._tie_groups
         total_gain = np.bincount(group, weights=ranked_gain)
         n_tied = np.bincount(group)
         mean_gain = total_gain / n_tied  # (n_groups,)
-        # 3. The form with these means as gains of the rows, of which all are hits.
-        row_gain = np.empty(len(ranked_gain))
-        row_gain[self._ranked_rows] = mean_gain[group]
+        ranked_mean_gain = mean_gain[group]  # (n_rows,)
+        # 3. The value of the form with these gains, in the order of the rows, of which all are hits.
+        row_gain = np.empty(len(ranked_mean_gain))
+        row_gain[self._ranked_rows] = ranked_mean_gain
         expected_form = replace(form, gain=row_gain, unjudged=0.0)
+        values = expected_form.values(self._all_hits)
         # Rounding errors of the means may add up to more than the maximum of the base.
         maximum = base.RANGE[1]
-        values: Floats = np.minimum(expected_form.values(self._all_hits), maximum)
-        return values
+        limited_values: Floats = np.minimum(values, maximum)
+        return limited_values
 
 
 def _judged_hits(all_hits: Hits, judged_rows: Ints, judgments: Judgments) -> Hits:
@@ -248,15 +252,15 @@ def _shuffled_order(keys: Words, group: Ints) -> Ints:
     group : ndarray of int, shape (n_tied,)
         The group of each tied row, non-decreasing.
     """
+    # Sorted by key, rows with equal labels would always be neighbours. So a second key is made of
+    # the first one and the number of the row, 0, 1, 2, …, among those with equal keys.
     by_key = _order_within(group, keys)
-    # If this were the order, rows with equal labels would always be neighbours. So they are
-    # numbered, 0, 1, 2, … among those with equal keys, and all rows are sorted again by another
-    # random number, which depends on the key and that number. Groups stay sorted.
     sorted_keys = keys[by_key]
     number_among_equals = _number_equal_keys(sorted_keys, group)
     second_keys = mix_bits(sorted_keys + number_among_equals)
-    order_of_sorted = _order_within(group, second_keys)
-    order: Ints = by_key[order_of_sorted]
+    # The second keys are of the rows in the order `by_key`, which the second order rearranges.
+    by_second_key = _order_within(group, second_keys)
+    order: Ints = by_key[by_second_key]
     return order
 
 
@@ -275,8 +279,9 @@ def _number_equal_keys(sorted_keys: Words, group: Ints) -> Words:
 def _order_within(group: Ints, keys: Words) -> Ints:
     """Return the order by `group`, which is non-decreasing, then by random keys.
 
-    The group and as many bits of the key as there is space for form one word of 64 bits: sorting
-    words that are sorted in part is several times faster than sorting by two keys.
+    Words of 64 bits are sorted that begin with the group and end with the first bits of the key.
+    This is several times faster than sorting by two keys, and the other bits of the random keys
+    make no difference.
     """
     largest_group = int(group[-1])
     n_group_bits = np.uint64(largest_group.bit_length())

@@ -179,28 +179,42 @@ class RankingScorer:
 
         The result is the score, or that of each name if the measures were given as a dict.
         """
+        """Score `estimator` on the rows of X with the labels y.
+
+        The result is the score, or that of each name if the measures were given as a dict.
+        """
         queries = find_queries(y, X, qid)
         if queries is None:
             self._refuse_missing_queries()
         frame = to_pandas(X)
         if frame is not None:
             _warn_of_qid_column(frame, estimator)
-            # Some frames are of a library that scikit-learn does not read.
-            is_read_by_sklearn = hasattr(X, "columns")
-            if not is_read_by_sklearn:
+            # scikit-learn does not read the frames of some libraries, which have no `columns`.
+            if not hasattr(X, "columns"):
                 X = frame
-        if len(queries) == _num_samples(X):
+        # Otherwise the rows are checked, with an error, when the predictions are scored.
+        has_query_per_row = len(queries) == _num_samples(X)
+        if has_query_per_row:
             _warn_of_trained_queries(estimator, queries)
         response = self._predict(estimator, X, queries)
         check_same_documents("y", y, "predictions", response)
         check_same_documents("X", X, "predictions", response)
-        scores = fill_masked(response)
-        if self._response_method == "predict_proba":
-            has_two_classes = scores.ndim == 2 and scores.shape[1] == 2
-            if has_two_classes:
-                scores = scores[:, 1]
+        scores = self._scores_of_response(response)
         documents = find_documents(y=y, X=X, qid=qid)
         return self._score_predictions(y, scores, queries, documents)
+
+    def _scores_of_response(self, response: Any) -> NDArray[Any]:
+        """Return what estimators predict as an array: of two classes, the probability of the second.
+
+        Other shapes than one score per row are refused later.
+        """
+        scores = fill_masked(response)
+        if self._response_method != "predict_proba":
+            return scores
+        has_two_classes = scores.ndim == 2 and scores.shape[1] == 2
+        if has_two_classes:
+            return scores[:, 1]
+        return scores
 
     def _refuse_missing_queries(self) -> NoReturn:
         """Raise an error, after a warning, as a search turns the error into NaN and goes on."""
@@ -267,11 +281,13 @@ class RankingScorer:
 
     def _evaluate(self, evaluated: EvaluatedMeasure, ranked: _RankedRows) -> float:
         """Return the score of rankings by a measure, where higher is better."""
-        measure = evaluated.bind(ranked.rows)
+        """Return the score of rankings by a measure, where higher is better."""
+        measure_on_rows = evaluated.bind(ranked.rows)  # with the aspects and scales of the rows
         if self.fitted is not None:
-            ranked.rows.warn_of_further_grades(measure, self.fitted)
-        value = ranked.rows.evaluate(measure, ranked.rankings, evaluated.measure)
-        if measure.lower_is_better:
+            ranked.rows.warn_of_further_grades(measure_on_rows, self.fitted)
+        # The original measure tells how values of queries are aggregated, such as GMAP.
+        value = ranked.rows.evaluate(measure_on_rows, ranked.rankings, evaluated.measure)
+        if measure_on_rows.lower_is_better:
             return -value
         return value
 
@@ -357,19 +373,29 @@ def _drops_qid(estimator: Any) -> bool:
     # A search predicts with its best estimator.
     estimator = getattr(estimator, "best_estimator_", estimator)
     if not isinstance(estimator, Pipeline):
-        # AspectRanker has this attribute. Its module imports this one, so that its type is not
-        # known here.
+        # Only AspectRanker has this attribute. Its module imports this one, which therefore cannot
+        # import the class.
         return hasattr(estimator, "_trained_queries")
-    # A step that is None or "passthrough" passes all columns on to the next one.
+    # Steps that are None or "passthrough" do nothing.
     steps = [step for _, step in estimator.steps if step is not None and step != "passthrough"]
     if not steps:
         return False
     first_step = steps[0]
-    if not isinstance(first_step, ColumnTransformer):
-        return _drops_qid(first_step)  # which may be a pipeline itself
-    # The transformer selects columns. Their names have a prefix, as in "remainder__qid".
-    outputs = [name.rpartition("__")[2] for name in first_step.get_feature_names_out()]
-    return "qid" not in outputs
+    if isinstance(first_step, ColumnTransformer):
+        return not _puts_out_qid(first_step)
+    return _drops_qid(first_step)  # an AspectRanker, or a pipeline within the pipeline
+
+
+def _puts_out_qid(transformer: ColumnTransformer) -> bool:
+    """Return whether a column qid is among the outputs of a transformer of columns.
+
+    Their names may have prefixes, as in ``remainder__qid``.
+    """
+    for output in transformer.get_feature_names_out():
+        _, _, column = output.rpartition("__")
+        if column == "qid":
+            return True
+    return False
 
 
 def ranking_score(

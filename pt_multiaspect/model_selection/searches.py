@@ -135,20 +135,12 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         queries = require_queries("RepeatedQueryKFold", y, X, groups, how="groups=qid")
         queries = check_length(queries, _num_samples(X), "groups")
         position, sorted_names = query_codes(queries)  # equal for 1 and "1", which are one query
-        clusters = self._clusters(sorted_names[position], y, X)
-        if len(clusters) < self.n_splits:
-            if clusters.are_single_topics:
-                noun = "queries"
-            else:
-                noun = "clusters of queries"
-            raise MultiAspectError(
-                f"expected at least n_splits={self.n_splits} {noun}, got {len(clusters)}; use "
-                "fewer folds"
-            )
-        # `clusters` has the queries in the order of their first rows, not sorted by name: they are
-        # numbered in that order.
-        query_of_row, distinct = pd.factorize(position)
-        n_queries = len(distinct)
+        names_of_rows = sorted_names[position]
+        clusters = self._clusters(names_of_rows, y, X)
+        self._check_number(clusters)
+        # Like `clusters.cluster`, `factorize` has the queries in the order of their first rows.
+        query_of_row, distinct_queries = pd.factorize(position)
+        n_queries = len(distinct_queries)
         cluster_of_row = clusters.cluster[query_of_row]
         rng = np.random.default_rng(self.random_state)
         for fold in repeated_folds(len(clusters), self.n_splits, self.n_repeats, rng):
@@ -159,6 +151,19 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
             if self.shuffle_rows:
                 train = _shuffle_by_query(train, query_of_row, n_queries, rng)
             yield train, test
+
+    def _check_number(self, clusters: Clusters) -> None:
+        """Raise an error if there are fewer clusters of queries, or queries, than folds."""
+        if len(clusters) >= self.n_splits:
+            return
+        if clusters.are_single_topics:
+            noun = "queries"
+        else:
+            noun = "clusters of queries"
+        raise MultiAspectError(
+            f"expected at least n_splits={self.n_splits} {noun}, got {len(clusters)}; use fewer "
+            "folds"
+        )
 
     def _clusters(self, queries: Objects, y: object, X: object) -> Clusters:
         """Return the clusters of the distinct queries, in the order of their first rows.

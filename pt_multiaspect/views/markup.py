@@ -236,8 +236,7 @@ def _cell_widths(table: Table) -> list[float]:
     for row in table.all_rows():
         if row.span > 1:
             continue
-        cells = row.cells[: len(widths)]
-        for position, cell in enumerate(cells):
+        for position, cell in enumerate(row.cells):
             widths[position] = max(widths[position], _cell_width(cell))
     return widths
 
@@ -402,7 +401,8 @@ def _latex_row_cells(row: Row, columns: Sequence[_LatexColumn]) -> list[str]:
 def _latex_cell(cell: Cell | Bar | str, signs_of_column: Sequence[str]) -> str:
     """Return the text of a cell with its superscripts.
 
-    Superscripts of other cells in its column leave space, so that numbers are aligned.
+    Superscripts of other cells in its column leave space, so that numbers are aligned; without
+    `signs_of_column`, they are not.
     """
     if isinstance(cell, Bar):
         return escape(cell.label)
@@ -410,16 +410,24 @@ def _latex_cell(cell: Cell | Bar | str, signs_of_column: Sequence[str]) -> str:
         cell = Cell(cell)
     mark = _LATEX_MARKS.get(cell.mark, "%s")
     text = mark.replace("%s", escape(cell.text))
+    superscript = _latex_superscript(cell.signs, signs_of_column or cell.signs)
+    return text + superscript
+
+
+def _latex_superscript(signs: str, all_signs: Sequence[str]) -> str:
+    r"""Return the superscript of a cell: its signs, and space for all other signs of its column.
+
+    The space is that of an invisible sign, ``\phantom{\dagger}``.
+    """
     superscript = ""
-    for sign in signs_of_column or cell.signs:
+    for sign in all_signs:
         command = _LATEX_SIGNS.get(sign, sign)
-        if sign in cell.signs:
-            superscript += command
-        else:
-            superscript += rf"\phantom{{{command}}}"
+        if sign not in signs:
+            command = rf"\phantom{{{command}}}"
+        superscript += command
     if superscript:
-        return f"{text}$^{{{superscript}}}$"
-    return text
+        return f"$^{{{superscript}}}$"
+    return ""
 
 
 def _latex_brackets(cell: Cell | Bar | str) -> str:

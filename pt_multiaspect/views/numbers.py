@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 #: The minus sign of printed numbers; output for programs has "-".
 MINUS = "−"
@@ -56,9 +55,10 @@ def level_text(confidence: float) -> str:
     Close to 1, there are enough decimals for two digits of its difference from 100 %: '99.9983 %'.
     """
     error = 100 * (1 - confidence)  # 0.0017 in the second example
-    exponent = math.floor(math.log10(error))  # of its first digit: -3, the third decimal
-    decimals_for_two_digits = 1 - exponent  # 4
-    n_decimals = max(2, decimals_for_two_digits)
+    # 0.0017 is at least 10 ** -3, so that its first digit is the third decimal.
+    first_decimal = -math.floor(math.log10(error))
+    second_decimal = first_decimal + 1
+    n_decimals = max(2, second_decimal)
     rounded = round(100 - error, n_decimals)
     return f"{rounded:.10g} %"  # without trailing zeros: '95 %'
 
@@ -73,34 +73,38 @@ def percent(share: float, *limits: float) -> str:
         return "-"
     if 1 - 1e-6 < share < 1:
         return "> 99.9999 %"
-    in_percent = 100 * share
-    text = f"{in_percent:.1f}"
-    if text == "0.0" and share > 0:
-        text = f"{in_percent:.3g}"  # '0.0123'
-    if text == "100.0" and share < 1:
-        text = f"{in_percent:.6g}"  # '99.9876'
-    # Take more decimals as long as the text is on the wrong side of a limit.
+    text = _short_percent(share)
     n_decimals = 1
-    while n_decimals < 11 and not _is_on_sides(float(text), share, limits):
+    while n_decimals < 11:
+        rounded = float(text)
+        if all(_is_on_side(rounded, share, limit) for limit in limits):
+            break
         n_decimals += 1
-        text = f"{in_percent:.{n_decimals}f}"
+        text = f"{100 * share:.{n_decimals}f}"
     return f"{text} %"
 
 
-def _is_on_sides(rounded: float, share: float, limits: Sequence[float]) -> bool:
-    """Return whether a rounded percentage is on the same side of each limit as the fraction.
+def _short_percent(share: float) -> str:
+    """Return a fraction in per cent with one decimal, or with more if that were 0 or 100."""
+    in_percent = 100 * share
+    text = f"{in_percent:.1f}"
+    if text == "0.0" and share > 0:
+        return f"{in_percent:.3g}"  # '0.0123'
+    if text == "100.0" and share < 1:
+        return f"{in_percent:.6g}"  # '99.9876'
+    return text
 
-    A fraction that equals a limit has no side: any percentage will do. For other fractions, a
-    percentage that equals the limit is on neither side.
+
+def _is_on_side(rounded: float, share: float, limit: float) -> bool:
+    """Return whether a rounded percentage is on the same side of a limit as the fraction.
+
+    A fraction that equals the limit has no side: any percentage will do.
     """
-    for limit in limits:
-        equals_limit = math.isclose(share, limit, abs_tol=1e-12)
-        if equals_limit:
-            continue
-        limit_in_percent = 100 * limit
-        is_rounded_to_limit = math.isclose(rounded, limit_in_percent)
-        is_below = share < limit
-        is_rounded_below = rounded < limit_in_percent
-        if is_rounded_to_limit or is_below != is_rounded_below:
-            return False
-    return True
+    if math.isclose(share, limit, abs_tol=1e-12):
+        return True
+    limit_in_percent = 100 * limit
+    if math.isclose(rounded, limit_in_percent):
+        return False
+    if share < limit:
+        return rounded < limit_in_percent
+    return rounded > limit_in_percent

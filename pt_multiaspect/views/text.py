@@ -181,11 +181,12 @@ def _code_lines(block: Code, width: int, indent: str) -> list[str]:
     *statements, last_statement = block.text.split("\n")
     lines: list[str] = []
     for statement in statements:
-        lines += _statement_lines(statement, width, indent, "  ")
+        lines += _statement_lines(statement, width, indent, hanging="  ")
+    # Further lines of the last statement begin below its code, which begins after `before`.
+    start = indent + block.before
     hanging = "  "
     if block.before:
         hanging = " " * len(block.before)
-    start = f"{indent}{block.before}"
     lines += _statement_lines(last_statement, width, start, hanging, block.after)
     return lines
 
@@ -535,25 +536,22 @@ def _break_head(head: str, width: int, abbreviate: bool = True) -> list[str]:
     It is broken after punctuation and blanks, and before opening brackets. A word that is longer
     than a line is abbreviated, or continued on the next line.
     """
-    lines = []
-    line = ""  # the last line, which is not in `lines` yet
+    lines = [""]
     for part in _HEAD_PART.findall(head):  # a word with the blank or punctuation after it
         word = part.rstrip()
-        is_full = len(line) + len(word) > width
-        if line and is_full:
-            lines.append(line.rstrip())
-            line = ""
+        is_full = len(lines[-1]) + len(word) > width
+        if lines[-1] and is_full:
+            lines.append("")
         is_too_long = len(word) > width
         if abbreviate and is_too_long and word.isalpha():
-            line += word[: width - 1] + "."
+            lines[-1] += word[: width - 1] + "."
         else:
-            line += part
-        # Continue a long word that is not abbreviated, perhaps over several lines.
-        while len(line.rstrip()) > width:
-            lines.append(line[:width].rstrip())
-            line = line[width:]
-    lines.append(line.rstrip())
-    return lines
+            lines[-1] += part
+        # Without an abbreviation, a word that is too long goes on in further lines.
+        while len(lines[-1].rstrip()) > width:
+            long_line = lines.pop()
+            lines += [long_line[:width], long_line[width:]]
+    return [line.rstrip() for line in lines]
 
 
 def _least_widths(table: Table, rows: Sequence[Row]) -> list[int | None]:
@@ -657,27 +655,37 @@ def _widths_in_parts(
         The width of the parts.
     """
     names = _name_columns(columns)
+    widths = _name_widths(names, least_widths, width)
+    # The gaps after names are two wide.
+    width_left = width - sum(widths) - 2 * len(names)
+    # Names that differ only in the middle may take more than the whole width.
+    limit = max(width_left, _LEAST_NAME_WIDTH)
     others = columns[len(names) :]
-    maximum_name_width = _maximum_name_width(names, width)
-    widths: list[int] = []
+    for drawn in others:
+        if least_widths[drawn.position] is None:
+            widths.append(drawn.width)
+        else:
+            widths.append(min(drawn.width, limit))
+    return widths
+
+
+def _name_widths(
+    names: list[_DrawnColumn], least_widths: Sequence[int | None], width: int
+) -> list[int]:
+    """Return the widths of the columns of names in parts of a table.
+
+    Each has a share of the width of the parts, or its least width, as shortened names must stay
+    distinct. Parameters are as for `_widths_in_parts`.
+    """
+    maximum_width = _maximum_name_width(names, width)
+    widths = []
     for drawn in names:
         least_width = least_widths[drawn.position]
         if least_width is None:
             widths.append(drawn.width)
         else:
-            # Shortened names must stay distinct, even if they take more than their share.
-            limit = max(maximum_name_width, least_width)
+            limit = max(maximum_width, least_width)
             widths.append(min(drawn.width, limit))
-
-    # The gaps after names are two wide.
-    width_left = width - sum(widths) - 2 * len(names)
-    # Names that differ only in the middle may take more than the whole width.
-    limit_of_others = max(width_left, _LEAST_NAME_WIDTH)
-    for drawn in others:
-        if least_widths[drawn.position] is None:
-            widths.append(drawn.width)
-        else:
-            widths.append(min(drawn.width, limit_of_others))
     return widths
 
 
@@ -802,12 +810,12 @@ def _spanned_columns(span: int, part: _TablePart) -> list[_DrawnColumn]:
             others.append(drawn)
     width_of_spanned = _TablePart(spanned, part.gap).width
     wide_column = _DrawnColumn(Column("", left=True), position=0, head=[], width=width_of_spanned)
+    # The row has one cell for all of the spanned columns. With a span of 3, the columns 3, 4, …
+    # have its cells 1, 2, …
     columns = [wide_column]
-    # Where others have the cells 0, 1, 2, 3, a row with a span of 3 has the cells 0 and 1.
-    n_fewer_cells = span - 1
     for drawn in others:
-        position_in_row = drawn.position - n_fewer_cells
-        columns.append(drawn._replace(position=position_in_row))
+        cell_of_row = drawn.position - span + 1
+        columns.append(drawn._replace(position=cell_of_row))
     return columns
 
 
@@ -842,9 +850,9 @@ def _join_cells(texts: Sequence[str], columns: Sequence[_DrawnColumn], gap: int)
         visible_text = _EMPHASIS.sub("", text)
         n_blanks = drawn.width - len(visible_text)
         padding = " " * n_blanks
+        # A bar of # after blanks starts at the left in any column.
         is_bar = text.lstrip().startswith("#")
-        is_left = drawn.column.left or is_bar
-        if is_left:
+        if drawn.column.left or is_bar:
             padded_texts.append(text + padding)
         else:
             padded_texts.append(padding + text)
