@@ -154,7 +154,8 @@ def _open_null_stream(number: int, name: str) -> None:
         mode = "r"
     else:
         mode = "w"
-    stream = open(descriptor, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  # until the end
+    # It stays open until the program ends.
+    stream = open(descriptor, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
     setattr(sys, name, stream)
 
 

@@ -151,9 +151,10 @@ def _files_by_name(runs: Iterable[str] | Mapping[str, object]) -> dict[str, str]
         return {name: name for name in runs}
     file_by_name = {}
     for name, run in runs.items():
-        file_by_name[name] = name
         if isinstance(run, str):
             file_by_name[name] = run
+        else:
+            file_by_name[name] = name
     return file_by_name
 
 

@@ -772,7 +772,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _split_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters of a ranker, and those of its target without the prefix ``target__``."""
+    """Return the parameters of a ranker, and those of its target without their prefix."""
     own_params = {}
     target_params = {}
     for name, value in params.items():

@@ -162,7 +162,7 @@ class Pool:
         # Undeclared scales follow from all qrels, also where only some queries have rows.
         judgments.infer_scales_from(qrels)
         rows.infer_scales_from(qrels)
-        # The aspects have the names of the columns of y. But qrels of tuples have no names: measures
+        # The aspects are called as the columns of y. But qrels of tuples have no names: measures
         # find their labels by position.
         if not qrels._positional:
             judgments.label_names = rows.label_names

@@ -109,7 +109,11 @@ class RowRankings(Rankings):
         if self.rows.has_documents:
             # Counted from the last docno, so that the order is descending by docno.
             docno_position = self.rows.docno_positions[tied_rows]
-            order = np.lexsort((docno_position, group))  # by group, then by position
+            # To sort by group, then by position, sort by one number, as 12 and 34 are by 1234: the
+            # position is below the number of rows.
+            n_rows = len(self.rows)
+            group_and_position = group * n_rows + docno_position
+            order = np.argsort(group_and_position, kind="stable")
         else:
             keys = self.rows.label_keys(measure)
             order = _shuffled_order(keys[tied_rows], group)
@@ -220,7 +224,8 @@ class RowRankings(Rankings):
         n_tied = np.bincount(group)
         mean_gain = total_gain / n_tied  # (n_groups,)
         ranked_mean_gain = mean_gain[group]  # (n_rows,)
-        # 3. The value of the form with these gains, in the order of the rows, of which all are hits.
+        # 3. The value of the form with these gains. They are put in the order of the rows, which
+        # are all hits.
         row_gain = np.empty(len(ranked_mean_gain))
         row_gain[self._ranked_rows] = ranked_mean_gain
         expected_form = replace(form, gain=row_gain, unjudged=0.0)

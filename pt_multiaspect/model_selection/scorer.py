@@ -204,7 +204,7 @@ class RankingScorer:
         return self._score_predictions(y, scores, queries, documents)
 
     def _scores_of_response(self, response: Any) -> NDArray[Any]:
-        """Return what estimators predict as an array: of two classes, the probability of the second.
+        """Return predictions as an array: of two classes, the probability of the second one.
 
         Other shapes than one score per row are refused later.
         """
