@@ -437,16 +437,16 @@ def _untie(run: Run) -> Run:
     """
     with np.errstate(over="ignore"):  # a score beyond the range becomes infinite
         score_32 = run.score.astype(np.float32)
-    number = _number_floats(score_32)  # that of the next lower float is 1 less
+    ordinal = _ordinals(score_32)  # that of the next lower float is 1 less
     # By query, in each by descending score; the sort is stable, so ties stay in the order of rows.
     order = np.lexsort((-run.score, run.query))  # the last key comes first
-    sorted_number = number[order]
-    untied_number = _make_descending(sorted_number, run.query[order])
+    sorted_ordinal = ordinal[order]
+    untied_ordinal = _make_descending(sorted_ordinal, run.query[order])
 
-    is_lowered = untied_number < sorted_number
+    is_lowered = untied_ordinal < sorted_ordinal
     lowered_rows = order[is_lowered]
     score = run.score.copy()
-    score[lowered_rows] = _numbered_floats(untied_number[is_lowered])
+    score[lowered_rows] = _floats_of_ordinals(untied_ordinal[is_lowered])
     return replace(run, score=score)
 
 
@@ -472,31 +472,31 @@ def _make_descending(numbers: Ints, query: Ints) -> Ints:
     return descending
 
 
-def _number_floats(values: NDArray[np.float32]) -> Ints:
-    """Return the number of 32-bit floats in their order: 0 for 0, 1 for the next larger one.
+def _ordinals(values: NDArray[np.float32]) -> Ints:
+    """Return the ordinals of 32-bit floats by size: 0 for 0.0, 1 for the next larger float.
 
-    The negatives have negative numbers. In IEEE 754, the bits of a positive float, read as an
-    integer, are this number.
+    Negative floats have negative ordinals. The bits of a positive float, read as an integer, are
+    its ordinal (IEEE 754).
     """
     bits = np.abs(values).view(np.int32)
-    number_of_absolute = bits.astype(np.int64)
+    ordinal_of_absolute = bits.astype(np.int64)
     is_negative = values < 0
-    return np.where(is_negative, -number_of_absolute, number_of_absolute)
+    return np.where(is_negative, -ordinal_of_absolute, ordinal_of_absolute)
 
 
-#: The number of the largest finite 32-bit float.
-_LARGEST_NUMBER = int(_number_floats(np.array([np.finfo(np.float32).max]))[0])
+#: The ordinal of the largest finite 32-bit float.
+_LARGEST_ORDINAL = int(_ordinals(np.array([np.finfo(np.float32).max]))[0])
 
 
-def _numbered_floats(numbers: Ints) -> Floats:
-    """Return the 32-bit floats of numbers, the inverse of `_number_floats`.
+def _floats_of_ordinals(ordinals: Ints) -> Floats:
+    """Return the 32-bit floats of ordinals, the inverse of `_ordinals`.
 
-    Numbers below that of the lowest finite float result in this float, not in -inf.
+    Ordinals below that of the lowest finite float result in this float, not in -inf.
     """
-    finite_numbers = np.maximum(numbers, -_LARGEST_NUMBER)
-    bits = np.abs(finite_numbers).astype(np.int32)
+    finite_ordinals = np.maximum(ordinals, -_LARGEST_ORDINAL)
+    bits = np.abs(finite_ordinals).astype(np.int32)
     absolute_values = bits.view(np.float32)
-    values: Floats = np.copysign(absolute_values, finite_numbers)
+    values: Floats = np.copysign(absolute_values, finite_ordinals)
     return values
 
 
