@@ -199,11 +199,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "values.groupby('name', sort=True)",
     ): "the groups are found by name",
     (
-        "io/trec_lines.py",
-        "text.data.index(b'\\n') - 1",
-        "text.data.index(b'\\n') - 0",
-    ): "files with \\r\\n are read like irregular ones, which takes longer",
-    (
         "explanation/contributions.py",
         "self.judgments.n_queries > 1",
         "self.judgments.n_queries >= 1",
