@@ -295,7 +295,8 @@ def _rank_table(explanation: Explanation, contributions_first: bool = False) -> 
     bars_of_lines: list[Bar | str] = [*bars(contributions)]
     if explanation.offset:
         # The first line. It is not a contribution of documents, so it has no bar.
-        offset_line = _Line(explanation.offset, explanation.offset, text="offset")
+        offset = explanation.offset
+        offset_line = _Line(offset, offset, text="offset")
         lines = [offset_line, *lines]
         bars_of_lines = ["", *bars_of_lines]
 

@@ -182,13 +182,18 @@ class TermMeasure(Measure):
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         """Return the combination of the values of all terms."""
         terms = self.terms(rankings.judgments)
-        if len(terms) == 1 and self.stated.is_weighted_sum:
-            (term,) = terms
-            return term.weight * term.base.values(rankings, term.target)
-        # Both are stacked to the shape (n_terms, n_queries).
-        term_values = [term.base.values(rankings, term.target) for term in terms]
+        term_values = []
+        for term in terms:
+            values = term.base.values(rankings, term.target)
+            term_values.append(values)
+        is_weighted_value = len(terms) == 1 and self.stated.is_weighted_sum
+        if is_weighted_value:
+            return terms[0].weight * term_values[0]
         term_weights = [term.weight for term in terms]
-        return self.combine(np.stack(term_values), np.stack(term_weights))
+        # Both get the shape (n_terms, n_queries).
+        stacked_values = np.stack(term_values)
+        stacked_weights = np.stack(term_weights)
+        return self.combine(stacked_values, stacked_weights)
 
 
 class TermMean(TermMeasure):
@@ -284,8 +289,8 @@ class BasedMeasure(TermMeasure):
     @property
     def range(self) -> tuple[float, float]:
         """The smallest range that contains the ranges of the bases."""
-        minima = [base.RANGE[0] for base in self.bases.each()]
-        maxima = [base.RANGE[1] for base in self.bases.each()]
+        ranges = [base.RANGE for base in self.bases.each()]
+        minima, maxima = zip(*ranges, strict=True)
         return min(minima), max(maxima)
 
     def _bases_never_fall(self) -> bool:

@@ -319,15 +319,19 @@ def _candidate_places(row: int, markers: Floats, size: Floats, frame: Floats) ->
 
 def _hide_any(boxes: Floats, marker_boxes: Floats) -> Bools:
     """Return which boxes hide at least one of the markers, of which these are the boxes."""
-    overlaps = _boxes_overlap(boxes[:, np.newaxis], marker_boxes)  # boxes × markers
-    return np.asarray(overlaps.any(axis=1), dtype=np.bool_)
+    column_of_boxes = boxes[:, np.newaxis]  # boxes × 1 × 4
+    overlaps = _boxes_overlap(column_of_boxes, marker_boxes)  # boxes × markers
+    hides_any = overlaps.any(axis=1)
+    return np.asarray(hides_any, dtype=np.bool_)
 
 
 def _reach_out(boxes: Floats, frame: Floats) -> Bools:
     """Return which boxes are not wholly inside the frame; all are left, bottom, right and top."""
-    starts_outside = (boxes[:, :2] < frame[:2]).any(axis=1)  # left of the frame, or below it
-    ends_outside = (boxes[:, 2:] > frame[2:]).any(axis=1)  # right of the frame, or above it
-    return np.asarray(starts_outside | ends_outside, dtype=np.bool_)
+    left, bottom, right, top = boxes.T
+    frame_left, frame_bottom, frame_right, frame_top = frame
+    is_beside = (left < frame_left) | (right > frame_right)
+    is_above_or_below = (bottom < frame_bottom) | (top > frame_top)
+    return np.asarray(is_beside | is_above_or_below, dtype=np.bool_)
 
 
 def _count_crossed(start: Floats, ends: Floats, boxes: Floats) -> Ints:
@@ -445,24 +449,29 @@ def _segments_hit_boxes(starts: Floats, ends: Floats, boxes: Floats) -> Bools:
     top; the others are broadcast.
     """
     # A point moves from start to end in the time from 0 to 1.
-    steps = ends - starts
+    start_x, start_y = np.moveaxis(starts, -1, 0)
+    step_x, step_y = np.moveaxis(ends - starts, -1, 0)
     left, bottom, right, top = np.moveaxis(boxes, -1, 0)
-    first_across, last_across = _times_between(starts[..., 0], steps[..., 0], left, right)
-    first_up, last_up = _times_between(starts[..., 1], steps[..., 1], bottom, top)
+    first_across, last_across = _times_between(start_x, step_x, left, right)
+    first_up, last_up = _times_between(start_y, step_y, bottom, top)
     # It is in the box while both coordinates are between the edges.
     first_inside = np.maximum(first_across, first_up)
     last_inside = np.minimum(last_across, last_up)
-    result: Bools = np.maximum(first_inside, 0) < np.minimum(last_inside, 1)
+    first_inside = np.maximum(first_inside, 0)
+    last_inside = np.minimum(last_inside, 1)
+    result: Bools = first_inside < last_inside
     return result
 
 
 def _times_between(start: Floats, step: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Return the first and the last time t at which start + t · step is from low to high."""
-    step = np.where(step == 0, 1e-9, step)  # no division by zero
-    time_at_low = (low - start) / step
-    time_at_high = (high - start) / step
+    nonzero_step = np.where(step == 0, 1e-9, step)
+    time_at_low = (low - start) / nonzero_step
+    time_at_high = (high - start) / nonzero_step
     # If the step is negative, the point is at `high` first.
-    return np.minimum(time_at_low, time_at_high), np.maximum(time_at_low, time_at_high)
+    first = np.minimum(time_at_low, time_at_high)
+    last = np.maximum(time_at_low, time_at_high)
+    return first, last
 
 
 def _segments_cross(

@@ -357,11 +357,15 @@ def _label_corners(ax: Axes, corners: Floats, aspects: Sequence[str], size: floa
 def _draw_bars(pairs: pd.DataFrame, aspects: Sequence[str], ax: Axes | None) -> Axes:
     """Draw the percentage of weightings under which the first run of each pair is better."""
     shown = _pairs_near_half(pairs)
-    ax = style.axes_or_new(ax, 7, 1.2 + 0.24 * len(shown), grid="x")
-    position = np.arange(len(shown))[::-1]  # the first pair on top
+    n_bars = len(shown)
+    height = 1.2 + 0.24 * n_bars  # in inches
+    ax = style.axes_or_new(ax, 7, height, grid="x")
+    position = np.arange(n_bars)[::-1]  # the first pair on top
     has_intervals = _draw_percentages(ax, shown, position)
+    ax.set_xlim(0, 100)
+    ax.set_ylim(-0.6, n_bars - 0.4)
 
-    size = style.text_size(ax, len(shown))
+    size = style.text_size(ax, n_bars)
     axes_width, _ = style.points_of(ax)
     # Characters are about half as wide as the font size. The names of a pair may take half of the
     # width of the axes, of which " > " takes 3 characters.
@@ -370,26 +374,31 @@ def _draw_bars(pairs: pd.DataFrame, aspects: Sequence[str], ax: Axes | None) -> 
     labels = [f"{a} > {b}" for a, b in _names_of_pairs(shown, room_for_names)]
     ax.set_yticks(position, labels, fontsize=size)
     ax.tick_params(axis="x", labelsize=size)
-    explanation = _text_below_bars(has_intervals, len(shown), len(pairs))
+    explanation = _text_below_bars(has_intervals, n_bars, len(pairs))
     ax.set_xlabel(explanation, fontsize=size)
-    names = join_names(style.distinct_texts(list(aspects), 20))
+    shortened = style.distinct_texts(list(aspects), 20)
+    names = join_names(shortened)
     title = f"Weightings of {names} under which the first run is better"
     title_width = int(1.4 * room_for_names)  # the title may be wider
-    ax.set_title(fill(title, title_width), fontsize=size)
-    ax.set_xlim(0, 100)
-    ax.set_ylim(-0.6, len(shown) - 0.4)
+    lines = fill(title, title_width)
+    ax.set_title(lines, fontsize=size)
     return ax
 
 
 def _draw_percentages(ax: Axes, pairs: pd.DataFrame, position: Ints) -> bool:
     """Draw a bar for each pair at its position, and return whether some have intervals."""
-    percentage = 100 * pairs["fraction"].to_numpy(np.float64)
+    fraction = pairs["fraction"].to_numpy(np.float64)
+    percentage = 100 * fraction
+    rest = 100 - percentage
     ax.barh(position, percentage, height=0.7, color=style.BLUE)
-    ax.barh(position, 100 - percentage, left=percentage, height=0.7, color=style.LIGHT)
+    ax.barh(position, rest, left=percentage, height=0.7, color=style.LIGHT)
     low = 100 * pairs["low"].to_numpy(np.float64)
     high = 100 * pairs["high"].to_numpy(np.float64)
     has_interval = high > low
-    ax.hlines(position[has_interval], low[has_interval], high[has_interval], color="black", lw=1)
+    position_of_interval = position[has_interval]
+    low_end = low[has_interval]
+    high_end = high[has_interval]
+    ax.hlines(position_of_interval, low_end, high_end, color="black", lw=1)
     ax.axvline(50, color="black", lw=0.8, ls=":")
     return bool(has_interval.any())
 

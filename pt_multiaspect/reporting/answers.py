@@ -271,27 +271,22 @@ def _criteria_blocks(
     all_labels = _long_rows(criteria, scales)
     labels = all_labels.merge(_reported_answers(results))  # those of the report's runs and topics
     judges = [judge for judge in pd.unique(labels["judge"]) if judge]
-    # Missing labels are those that nobody gave, or those that single judges did not give, if these
-    # are more.
-    missing = _missing(answers, criteria, scales, results)
+    # The labels that nobody gave, and those that one of the judges did not give.
+    missing_of_all = _missing(answers, criteria, scales, results)
     expected = _expected_labels(results, list(criteria))
     missing_of_judges = _unlabelled_by_judges(labels, judges, expected)
-    if len(missing_of_judges) > len(missing):
-        missing = missing_of_judges
+    missing = max(missing_of_all, missing_of_judges, key=len)
     extent = Sentence(_extent(labels, judges, missing))
 
-    # How several labels of an answer are combined. None: in no way that gives the reported values,
-    # so that nothing can be said of how these were made.
+    # How several labels of an answer were combined, such as by their mean.
     method = _combination(labels, scales, results)
-    if method is None:
+    if method is None:  # none gives the reported values: they were not made of these labels
         warning = Sentence(
             "The values are not those that from_criteria makes of these labels: check labels "
             "and scales."
         )
         return [extent, warning]
-    blocks: list[Block] = []
-    blocks += map(Sentence, _conversions(scales))
-    blocks.append(extent)
+    blocks: list[Block] = [*map(Sentence, _conversions(scales)), extent]
     blocks += _other_topics(answers, results)
     has_several_labels = labels.duplicated(_LABEL_KEYS).any()
     if has_several_labels:

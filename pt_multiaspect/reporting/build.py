@@ -208,6 +208,8 @@ def report(
     # The values by the judgments, and by human judgments if there are some.
     perquery = evaluate(run_by_name, judgments, columns.measures, progress=progress)
     perquery, label_by_aspect = drop_copy(perquery, columns)
+    # All that follows reads the runs again, so files are read once, now that they are known to be
+    # valid.
     run_by_name = {name: read_if_file(run) for name, run in run_by_name.items()}
     description = describe(judgments, spec, runs=run_by_name)
     values_by_human = None

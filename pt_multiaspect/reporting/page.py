@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -499,6 +499,7 @@ def _definitions_section(results: Results) -> dict[str, Any]:
             unknown.append(head.short)
             continue
         is_by_criteria = head.label in labels_by_criteria
+        _add_scales(titles, measure, head.short)
         definitions.append(_definition(measure, head, titles, is_by_criteria))
     scales = ""
     if titles:
@@ -523,19 +524,17 @@ def _definition(
     head : Head
         Its head.
     titles : dict of Aspects to str
-        The scales in the table with their titles, to which those of the measure are added.
+        The scales in the table with their titles; some contain those of the measure, if it has any.
     is_by_criteria : bool
         Whether it is of answers that are judged by criteria.
     """
-    params = getattr(measure, "params", {})
-    scales = params.get("aspects")
     printed = measure
     place_of_scales = ""
-    if isinstance(scales, Aspects):  # neither None nor the names of aspects only
-        # The scales of the table that contain those of the measure; `titles` may get new ones.
-        scales_in_table = _find_or_add_scales(scales, titles, head.short)
+    scales = _scales_of_measure(measure)
+    if scales is not None:
+        scales_in_table = _scales_that_contain(scales, titles)[0]
         printed = _without_scales(measure, scales, scales_in_table)
-        # Most measures are on the first scales of the table, which goes without saying.
+        # That a measure is on the first scales of the table, as most are, goes without saying.
         first_scales = next(iter(titles))
         if scales_in_table is not first_scales:
             title = titles[scales_in_table]
@@ -548,6 +547,15 @@ def _definition(
         printed=str(printed),
         place_of_scales=place_of_scales,
     )
+
+
+def _scales_of_measure(measure: Any) -> Aspects | None:
+    """Return the scales that a measure declares; None if it declares none, or names aspects only."""
+    params = getattr(measure, "params", {})
+    scales = params.get("aspects")
+    if isinstance(scales, Aspects):
+        return scales
+    return None
 
 
 def _titles_of_scales(results: Results) -> dict[Aspects, str]:
@@ -566,16 +574,19 @@ def _titles_of_scales(results: Results) -> dict[Aspects, str]:
     return {}
 
 
-def _find_or_add_scales(scales: Aspects, titles: dict[Aspects, str], short: str) -> Aspects:
-    """Return the first scales with a title that contain those of a measure.
+def _add_scales(titles: dict[Aspects, str], measure: Any, short: str) -> None:
+    """Add the scales of a measure to those with a title, unless one of these contains them.
 
-    If there are none, those of the measure are added; `short` is its head.
+    `short` is the head of the measure.
     """
-    for known in titles:
-        if _contains_scales(known, scales):
-            return known
-    titles[scales] = scales.name or f"Scales of {short}"
-    return scales
+    scales = _scales_of_measure(measure)
+    if scales is not None and not _scales_that_contain(scales, titles):
+        titles[scales] = scales.name or f"Scales of {short}"
+
+
+def _scales_that_contain(scales: Aspects, candidates: Iterable[Aspects]) -> list[Aspects]:
+    """Return the candidates that contain the scales of a measure, in order."""
+    return [candidate for candidate in candidates if _contains_scales(candidate, scales)]
 
 
 def _contains_scales(known: Aspects, scales: Aspects) -> bool:

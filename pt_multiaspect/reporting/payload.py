@@ -284,21 +284,18 @@ def choose_extent(values: Floats, depth: int) -> tuple[int, Ints]:
         largest differences, relative to the range of the measure, are chosen.
     """
     n_measures, n_runs, n_topics = values.shape
-    # A contribution is that of one rank of a run to a measure on a topic.
-    n_per_rank_and_topic = n_measures * n_runs
-    n_per_rank = n_per_rank_and_topic * n_topics
-    # Ranks are left out first, down to a minimum; then topics.
-    least_depth = min(depth, _FEWEST_RANKS)
-    fitting_depth = MOST_CONTRIBUTIONS // n_per_rank
-    depth_for_all_topics = min(depth, fitting_depth)
-    chosen_depth = max(least_depth, depth_for_all_topics)
-    n_per_topic = n_per_rank_and_topic * chosen_depth
-    n_fitting = MOST_CONTRIBUTIONS // n_per_topic
-    n_kept = max(1, min(n_topics, n_fitting))
+    # Each measure has one contribution per run, topic and rank. As many ranks as fit, but at least
+    # the minimum.
+    n_per_rank = n_measures * n_runs * n_topics
+    n_fitting_ranks = MOST_CONTRIBUTIONS // n_per_rank
+    chosen_depth = min(depth, max(n_fitting_ranks, _FEWEST_RANKS))
+    # With these, as many topics as fit, but at least one.
+    n_per_topic = n_measures * n_runs * chosen_depth
+    n_fitting_topics = max(1, MOST_CONTRIBUTIONS // n_per_topic)
     differences = _relative_differences(values)
-    by_difference = np.argsort(-differences, kind="stable")  # largest first
-    topics_in_order = np.sort(by_difference[:n_kept])
-    return chosen_depth, topics_in_order
+    topics_by_difference = np.argsort(-differences, kind="stable")  # largest first
+    chosen_topics = topics_by_difference[:n_fitting_topics]
+    return chosen_depth, np.sort(chosen_topics)
 
 
 def _relative_differences(values: Floats) -> Floats:
@@ -353,11 +350,10 @@ def rankings_payload(
         and ``contributions``, per measure a dict or the reason why there are none.
     """
     depth, topics = choose_extent(values, depth)
-    # The documents of each topic, numbered in the order of their first occurrence in a run.
+    # Each run adds the documents that no run before it retrieves, with their numbers, and its
+    # contributions to each measure.
     documents: list[dict[str, int]] = [{} for _ in topics]
-    contributions_by_label: dict[str, list[Contributions] | str] = {}
-    for label in measures:
-        contributions_by_label[label] = []
+    contributions_by_label: dict[str, list[Contributions] | str] = {label: [] for label in measures}
     ranks = []
     labels = []
     with silence_warnings():
@@ -366,17 +362,13 @@ def rankings_payload(
             ranks.append(_ranks_payload(rankings, depth, topics, documents))
             prefixes = Prefixes(rankings, depth)
             _add_contributions(contributions_by_label, measures, prefixes)
-        # The documents of all runs are known now.
         for view in judgments.views(spec):
             labels.append(_labels_payload(documents, judgments, topics, view.label))
     contributions: list[Any] = []
     for row, label in enumerate(measures):
-        contributions_or_reason = contributions_by_label[label]
-        if isinstance(contributions_or_reason, str):  # the reason why there are none
-            contributions.append(contributions_or_reason)
-        else:
-            contributions_of_runs = contributions_or_reason
-            contributions.append(_contributions_payload(contributions_of_runs, values[row], topics))
+        contributions_of_runs = contributions_by_label[label]
+        payload = _contributions_or_reason(contributions_of_runs, values[row], topics)
+        contributions.append(payload)
     return {
         "depth": depth,
         "topics": topics.tolist(),
@@ -385,6 +377,18 @@ def rankings_payload(
         "ranks": ranks,
         "contributions": contributions,
     }
+
+
+def _contributions_or_reason(
+    runs: list[Contributions] | str, values: Floats, topics: Ints
+) -> dict[str, Any] | str:
+    """Return the contributions to one measure as JSON, or the reason why there are none.
+
+    The parameters are those of `_contributions_payload`; `runs` may be the reason.
+    """
+    if isinstance(runs, str):
+        return runs
+    return _contributions_payload(runs, values, topics)
 
 
 def _add_contributions(
@@ -448,7 +452,7 @@ def _labels_payload(
     Parameters
     ----------
     documents : list of dict of str to int
-        The documents of each topic.
+        For each topic the number of each document.
     judgments : Judgments
         The judged documents, sorted by topic.
     topics : ndarray of int
@@ -456,16 +460,17 @@ def _labels_payload(
     labels : ndarray of float, shape (n_judged,)
         The label of each judged document, NaN for missing ones.
     """
+    # The judged documents of each topic are together: where they begin, and where they end.
     begins = np.searchsorted(judgments.pool_query, topics, side="left").tolist()
     ends = np.searchsorted(judgments.pool_query, topics, side="right").tolist()
     labels_by_topic = []
-    for row, numbers in enumerate(documents):
-        of_topic = slice(begins[row], ends[row])
-        judged_docnos = judgments.docnos[of_topic].tolist()
-        judged_labels = labels[of_topic].tolist()
+    for begin, end, number_of_docno in zip(begins, ends, documents, strict=True):
+        judged_docnos = judgments.docnos[begin:end].tolist()
+        judged_labels = labels[begin:end].tolist()
         label_by_docno = dict(zip(judged_docnos, judged_labels, strict=True))
+        shown_docnos = list(number_of_docno)  # in the order of their numbers
         shown_labels = []
-        for docno in numbers:
+        for docno in shown_docnos:
             label = label_by_docno.get(docno, math.nan)
             shown_labels.append(_json_label(label))
         labels_by_topic.append(shown_labels)
@@ -498,8 +503,9 @@ def _contributions_payload(
     Returns
     -------
     dict
-        ``decimals``; ``ranks`` by run and topic, in units of 10^-decimals; ``offset`` and
-        ``marginal`` by run and topic if there are any; ``explained``, the explained values [run,
+        ``decimals``; ``ranks``, the contributions by run and topic, in units of 10^-decimals;
+        ``offset`` by run and topic, if there is one; ``marginal``, True if all contributions are
+        marginal, or 1 or 0 by run and topic if some are; ``explained``, the explained values [run,
         topic, value] that differ from the evaluated ones, as ir-measures rounds some measures.
     """
     contributions = np.stack([run.ranks[topics] for run in runs])  # runs × topics × ranks
@@ -509,16 +515,15 @@ def _contributions_payload(
     for units_of_run in units:
         ranks.append(list(map(_drop_trailing_zeros, units_of_run)))
     result: dict[str, Any] = {"decimals": decimals, "ranks": ranks}
-    # The following are runs × topics.
-    offset = np.stack([run.offset[topics] for run in runs])
-    is_marginal = np.stack([run.marginal[topics] for run in runs])
-    explained = np.stack([run.value[topics] for run in runs])
+    offset = np.stack([run.offset[topics] for run in runs])  # runs × topics, as those below
     if offset.any():
         result["offset"] = offset.tolist()
+    is_marginal = np.stack([run.marginal[topics] for run in runs])
     if is_marginal.all():
         result["marginal"] = True
     elif is_marginal.any():
         result["marginal"] = is_marginal.astype(int).tolist()
+    explained = np.stack([run.value[topics] for run in runs])
     differing = _differing_values(explained, values[:, topics])
     if differing:
         result["explained"] = differing

@@ -283,25 +283,31 @@ def _compare_all_pairs(
             directions[label] = "higher"
     with silence_warnings():  # undefined correlations are shown as such
         correlations = correlation(perquery, measures=directions)
-    # Each system is the baseline of all others.
+    tests = _tests_of_groups(perquery, structure)
+    is_over_all_topics = tests["group"] == ALL
+    design_effects = tests.loc[is_over_all_topics, "design_effect"].to_numpy(dtype=np.float64)
+    corrected = _correct_each_baseline(tests)
+    comparisons = add_verdicts(corrected, lower)
+    has_groups = structure.by is not None
+    if not has_groups:
+        comparisons = comparisons.drop(columns="group")
+    return Tests(power, comparisons, correlations, design_effects)
+
+
+def _tests_of_groups(perquery: pd.DataFrame, structure: TopicStructure) -> pd.DataFrame:
+    """Return the tests of all pairs of systems, in both orders: each system as the baseline.
+
+    P-values are not corrected. The column ``group`` has the group of topics; it is that of all
+    topics if the structure has no groups.
+    """
     names = perquery["name"].unique().tolist()
     tests = compare_with_levels(
         perquery, names, test=TEST, alpha=ALPHA, correction=None, **structure.options
     )
     tests = tests.astype({"baseline": str, "name": str})
-    # Without groups, all tests are in the group of all topics, until the end.
-    has_groups = structure.by is not None
-    if not has_groups:
+    if structure.by is None:
         tests["group"] = ALL
-    is_over_all_topics = tests["group"] == ALL
-    design_effects = tests.loc[is_over_all_topics, "design_effect"].to_numpy(dtype=np.float64)
-    # In a group of one topic or cluster, there is no test.
-    is_tested = tests["asl"].notna()
-    corrected = _correct_each_baseline(tests[is_tested])
-    comparisons = add_verdicts(corrected, lower)
-    if not has_groups:
-        comparisons = comparisons.drop(columns="group")
-    return Tests(power, comparisons, correlations, design_effects)
+    return tests
 
 
 def _correct_each_baseline(tests: pd.DataFrame) -> pd.DataFrame:
@@ -309,8 +315,10 @@ def _correct_each_baseline(tests: pd.DataFrame) -> pd.DataFrame:
 
     The column ``asl`` has the p-values before correction. Tests of one measure against one baseline
     are corrected together; those in groups, over all topics and of macro means are separate
-    families.
+    families. Groups of one topic or cluster, which have no p-values, are left out.
     """
+    is_tested = tests["asl"].notna()
+    tests = tests[is_tested]
     families = [family_of(group) for group in tests["group"].unique()]
     levels = tests.groupby(["measure", "baseline"], sort=False)["asl"]
     p = levels.transform(_correct_groups_of_measure, families=families)
@@ -348,8 +356,9 @@ def interval_values(table: pd.DataFrame, label: str) -> tuple[list[float], list[
 
 def check_interval_columns(labels: Iterable[str]) -> None:
     """Raise an error if a label is the name of a column of the interval of another one."""
-    columns_of_label = {label: interval_columns(label, CI) for label in labels}
-    check_columns(columns_of_label, columns_of_label)
+    measure_labels = list(labels)
+    added_columns = {label: interval_columns(label, CI) for label in measure_labels}
+    check_columns(measure_labels, added_columns)
 
 
 class Columns(NamedTuple):
@@ -376,19 +385,19 @@ def read_columns(measures: Any, aspects: AspectSpec, judgments: Judgments) -> Co
         The judgments.
 
     """
-    judged_aspects = list(judgments.label_names)
-    shown_aspects = judged_aspects
+    shown_aspects = list(judgments.label_names)
     if aspects is not None:
         shown_aspects = [view.name for view in judgments.views(aspects)]
-    # If all are declared, their names are those that are declared: judgments in which aspects have
-    # no names, as in tuples of labels, get these.
-    if len(shown_aspects) == len(judged_aspects):
-        judged_aspects = shown_aspects
     if measures is None:
-        measures_without_scales = default_measures(shown_aspects)
+        chosen = default_measures(shown_aspects)
     else:
-        measures_without_scales = parse_all(measures)
-    given = with_aspects(measures_without_scales, aspects, judged_aspects)
+        chosen = parse_all(measures)
+    # Measures may also be of aspects that are not shown. If all are shown, their names are those
+    # that are declared: the judgments have none if labels are in tuples.
+    available_aspects = list(judgments.label_names)
+    if len(shown_aspects) == len(available_aspects):
+        available_aspects = shown_aspects
+    given = with_aspects(chosen, aspects, available_aspects)
 
     all_measures = dict(given)
     label_of_aspect = {}
@@ -424,7 +433,8 @@ def _label_of(
 def drop_copy(perquery: pd.DataFrame, columns: Columns) -> tuple[pd.DataFrame, dict[str, str]]:
     """Drop the measure of relevance alone, nDCG@10, if the user gave ir-measures' with its values.
 
-    The measures of single aspects are those of this package, so that the two are not equal.
+    The report adds nDCG@10 of this package on each aspect. That of ir-measures is another measure,
+    but has the same values on relevance, unless scales change the gains.
 
     Parameters
     ----------
@@ -436,26 +446,25 @@ def drop_copy(perquery: pd.DataFrame, columns: Columns) -> tuple[pd.DataFrame, d
     Returns
     -------
     perquery : DataFrame
-        The frame without the copy.
+        The frame without the added copy.
     label_of_aspect : dict of str to str
         The label of each aspect; that of relevance is the user's if there was a copy.
     """
     label_of_aspect = dict(columns.label_of_aspect)
+    added_label = label_of_aspect.get("relevance")
     (base,) = parse_all(BASE).values()
     label_of_user = _label_of(base, columns.given)
-    label_of_relevance = label_of_aspect.get("relevance")
-    if label_of_user is None or label_of_relevance is None:
+    if label_of_user is None or added_label is None:
         return perquery, label_of_aspect
-    if label_of_relevance in columns.given:  # the user gave both
+    if added_label in columns.given:  # the user gave that of this package, too
         return perquery, label_of_aspect
     is_of_user = perquery["measure"] == label_of_user
-    is_of_relevance = perquery["measure"] == label_of_relevance
+    is_added = perquery["measure"] == added_label
     values_of_user = perquery.loc[is_of_user, "value"].to_numpy()
-    values_of_relevance = perquery.loc[is_of_relevance, "value"].to_numpy()
-    is_copy = np.array_equal(values_of_relevance, values_of_user)
-    if not is_copy:
+    added_values = perquery.loc[is_added, "value"].to_numpy()
+    if not np.array_equal(added_values, values_of_user):
         return perquery, label_of_aspect
-    kept = perquery[~is_of_relevance].reset_index(drop=True)
+    kept = perquery[~is_added].reset_index(drop=True)
     record_measures(kept, measures_by_label(kept))
     label_of_aspect["relevance"] = label_of_user
     return kept, label_of_aspect
@@ -537,10 +546,10 @@ def _select_values(values: object, measures: Any) -> _SelectedValues:
         measures = [measures]
     perquery, given = select_measures(read_named_values(values), measures)
     array, names, _, labels = matrix(perquery, as_given=True, least=1)
-    # What the user gave for a label precedes what the frame records, or what the label names.
+    # By label, a measure or direction: what the user gave precedes what the frame records.
     recorded = measures_by_label(perquery)
     known = {**recorded, **given}
-    # Only a mapping tells the directions of unknown labels: a list names labels of the frame.
+    # A list only selects labels, and says nothing of their directions. A mapping does.
     known_directions = recorded
     if isinstance(measures, Mapping):
         known_directions = known

@@ -220,27 +220,33 @@ def _difference_from_baseline(results: Results, baseline: str) -> str:
     Further systems that equal this one follow.
     """
     main = _main(results)
-    other_means = _without(main.means, baseline)
-    best_other, *equal_to_best = _best(main.head, other_means)
-    means_of_pair = {best_other: main.means[best_other], baseline: main.means[baseline]}
-    best_of_pair = _best(main.head, means_of_pair)
+    others = _without(main.means, baseline)
+    best_other, *equal_to_best = _best(main.head, others)
     # Such as "above BM25 on CAM@10".
     above_baseline = f"{main.above} {baseline} {_on_measure(main.head)}"
-    if len(best_of_pair) == 2:  # they are equal
-        ties = _ties([best_other, *equal_to_best], baseline)
-        return f"no system is {above_baseline}{ties}"
+    pair = {best_other: main.means[best_other], baseline: main.means[baseline]}
+    best_of_pair = _best(main.head, pair)
+    is_tie = len(best_of_pair) == 2
+    if is_tie:
+        equal_to_baseline = _ties([best_other, *equal_to_best], baseline)
+        return f"no system is {above_baseline}{equal_to_baseline}"
 
     change = _change(results, best_other, baseline)
     ties = _ties(equal_to_best, best_other)
     if best_of_pair == [baseline]:
-        worse = "not significantly worse"
-        if change.is_significant:
-            worse = "significantly worse"
-        next_best = f"the next, {best_other}, is {worse} ({change.text})"
+        next_best = _next_after_baseline(best_other, change)
         return f"no system is {above_baseline}; {next_best}{ties}"
     if change.is_significant:
         return f"{best_other} is significantly {above_baseline} ({change.text}){ties}"
     return f"{best_other} is {above_baseline} ({change.text}), but not significantly{ties}"
+
+
+def _next_after_baseline(system: str, change: _Change) -> str:
+    """Return that the best other system is worse than the baseline; `change` is the difference."""
+    worse = "not significantly worse"
+    if change.is_significant:
+        worse = "significantly worse"
+    return f"the next, {system}, is {worse} ({change.text})"
 
 
 def _ties(names: list[str], name: str) -> str:
@@ -337,9 +343,9 @@ def _change(results: Results, a: str, b: str) -> _Change:
     if is_difference_of_means:
         difference = _difference_with_interval(results, a, b, test.family)
         return _Change(f"{difference}, {level}", is_significant)
-    means = _main(results).means
-    value_of_a = decimals(means[a])
-    value_of_b = decimals(means[b])
+    aggregates = _main(results).means  # those of this measure are no means, but others
+    value_of_a = decimals(aggregates[a])
+    value_of_b = decimals(aggregates[b])
     return _Change(f"{value_of_a} and {value_of_b}, {level}", is_significant)
 
 
@@ -465,22 +471,19 @@ def robustness_of_pair(
         return None
     runs_or_values: Any = runs
     if runs is None:
-        runs_or_values = _negate_other_labels(results)
+        runs_or_values = _values_for_robustness(results)
     elif qrels is not None and isinstance(spec, Aspects):
         measure = _with_scale(measure, results, runs, qrels, spec)
-    # Of the main measure, `robustness` gets the measure, or the direction of its label.
-    if measure is not None:
-        measure_or_direction = measure
-    elif results.lower[results.main]:
-        measure_or_direction = "lower"
-    else:
-        measure_or_direction = "higher"
+    # The main label stands for a measure or, if this is unknown, for values of some direction.
+    meaning = measure
+    if measure is None:
+        meaning = _direction_of_main_label(results)
     try:
         with silence_warnings():  # which the evaluation has given
             robustness_of_all_pairs = robustness(
                 runs_or_values,
                 qrels,
-                {results.main: measure_or_direction},
+                {results.main: meaning},
                 baseline=results.baseline,
                 cluster=results.structure.clusters,
             )
@@ -502,17 +505,24 @@ def _only_pair(found: Robustness, pair: tuple[str, str]) -> Robustness | None:
     return replace(found, table=table)
 
 
-def _negate_other_labels(results: Results) -> pd.DataFrame:
-    """Return values per topic, negated for some labels, so that `robustness` orients them rightly.
+def _direction_of_main_label(results: Results) -> str:
+    """Return whether 'higher' or 'lower' values of the main label are better."""
+    if results.lower[results.main]:
+        return "lower"
+    return "higher"
 
-    It knows the directions of measures, and is told that of the main label. Of all other labels, it
-    takes higher values for better: those of which lower values are better are negated.
+
+def _values_for_robustness(results: Results) -> pd.DataFrame:
+    """Return the values per topic, negated where `robustness` cannot know that lower is better.
+
+    It knows this of measures, and is told the direction of the main label. For labels without a
+    measure, it assumes that higher values are better.
     """
     values = results.perquery
     negated_labels = []
     for label, measure in results.measures.items():
-        has_known_direction = measure is not None or label == results.main
-        if results.lower[label] and not has_known_direction:
+        is_known = measure is not None or label == results.main
+        if results.lower[label] and not is_known:
             negated_labels.append(label)
     is_negated = values["measure"].isin(negated_labels)
     signed_values = values["value"].mask(is_negated, -values["value"])

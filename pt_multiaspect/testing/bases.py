@@ -157,29 +157,23 @@ def _sorting(
     `world.complete` are the indices of the rankings with all judged documents; `values` has one
     value per ranking of the world.
     """
-    # Arrays from here on have one element per complete ranking.
     complete_values = values[world.complete]
     if base.LOWER_IS_BETTER:
-        best_value = complete_values.min()
+        best = world.complete[complete_values.argmin()]
     else:
-        best_value = complete_values.max()
+        best = world.complete[complete_values.argmax()]
+    best_value = values[best]
+    # One element per complete ranking.
     is_sorted = _is_sorted_by_gain(world, rankings.hits, gain)
-    best_values = np.full_like(complete_values, best_value)
-    is_best = equal(complete_values, best_values)
-    is_counterexample = is_sorted & ~is_best
-    if not is_counterexample.any():
+    is_best = equal(complete_values, np.full_like(complete_values, best_value))
+    counterexamples = world.complete[is_sorted & ~is_best]
+    if len(counterexamples) == 0:
         return
-    # `argmax` of a mask is its first True; `complete` tells which ranking of the world that is.
-    first = np.argmax(is_counterexample)
-    counterexample = int(world.complete[first])
-    has_best_value = complete_values == best_value
-    first_best = np.argmax(has_best_value)
-    best = int(world.complete[first_best])
-    example = world.show(counterexample)
+    first = int(counterexamples[0])
     best_ranking = " ".join(world.ranked[best])
     yield (
         "sorting_is_optimal: documents in decreasing gain are a best ranking",
-        f"{example}: {values[counterexample]:.6g}, but {best_ranking} has {best_value:.6g}",
+        f"{world.show(first)}: {values[first]:.6g}, but {best_ranking} has {best_value:.6g}",
     )
 
 
@@ -197,8 +191,8 @@ def _is_sorted_by_gain(world: World, hits: Hits, gain: Floats) -> Bools:
 def _early_documents(base: Base, world: World, target: Target, values: Floats) -> Iterator[Failure]:
     """Check that values never fall if a relevant document takes the rank of a non-relevant one.
 
-    The relevant document was further down, or not retrieved. `world.ranked` are all rankings of
-    the world, each a tuple of document numbers, and `values` their values.
+    The relevant document was further down, or not retrieved. `world.ranked` has the rankings of the
+    world, each a tuple of document ids, and `values` their values.
     """
     # Each ranking is a query with the same judged documents: those of the first query will do.
     is_first_query = target.query == 0
@@ -208,7 +202,7 @@ def _early_documents(base: Base, world: World, target: Target, values: Floats) -
     value_of = dict(zip(world.ranked, values.tolist(), strict=True))
     for ranked, value in value_of.items():
         for improved in _improved_rankings(ranked, relevant):
-            # Of the rankings with an unjudged document, a world has only some.
+            # The world has all rankings of judged documents, but not all with an unjudged one.
             if improved not in value_of:
                 continue
             improved_value = value_of[improved]
@@ -258,8 +252,7 @@ def _additive(
 ) -> Iterator[Failure]:
     """Check that the form as a sum over ranks gives the values of the measure.
 
-    Its *worth* is what a document at a rank adds to the value. `world.complete` are the indices of
-    the rankings with all judged documents; each ranking is a query.
+    Each ranking of the world is a query.
     """
     values_of_form = form.values(ranking)
     computed = np.asarray(values_of_form, dtype=np.float64)
@@ -267,16 +260,21 @@ def _additive(
     statement = "`additive` is the measure (a norm may be too small)"
     yield from differences(statement, world, computed, values)
 
-    hits = rankings.hits
-    summed = values.copy()  # values of other rankings are not checked
+    # Only rankings with all judged documents are checked: the others keep their values.
+    summed = values.copy()
     for query in world.complete.tolist():
-        is_hit = hits.query == query
-        documents = hits.row[is_hit]
-        ranks = hits.rank[is_hit]
-        worth = form.worth(query, documents, ranks)  # (n_documents, n_ranks)
-        # Both are in the order of the ranking: its documents and ranks meet on the diagonal.
-        summed[query] = worth.trace()
+        summed[query] = _sum_of_worth(form, rankings.hits, query)
     yield from differences("`additive`: worth sums to the value", world, summed, values)
+
+
+def _sum_of_worth(form: Additive, hits: Hits, query: int) -> float:
+    """Return the sum of what the documents of a ranking add to its value at their ranks."""
+    is_hit = hits.query == query
+    documents = hits.row[is_hit]
+    ranks = hits.rank[is_hit]
+    worth = form.worth(query, documents, ranks)  # of each document at each rank
+    # The first document is at the first of these ranks, and so on: their worth is on the diagonal.
+    return float(np.trace(worth))
 
 
 def _linear(base: Base, form: Linear, world: World) -> Iterator[Failure]:
@@ -338,15 +336,10 @@ def _contributions(
     """Check that contributions of documents, and those of the breakdown, sum to the values."""
     contributions = base.contributions(ranking, target)
     if contributions is not None:
-        # Contributions are of the judged documents of the ranking, or of all its documents. Their
-        # number tells which.
-        n_contributions = len(contributions)
-        hits: Hits = ranking
-        if n_contributions != len(ranking.query):
-            hits = ranking.dense()
-        if n_contributions != len(hits.query):
+        hits = _hits_with_contributions(ranking, len(contributions))
+        if hits is None:
             statement = "`contributions` has a number per document of the ranking"
-            yield statement, f"{n_contributions} numbers"
+            yield statement, f"{len(contributions)} numbers"
             return
         total = hits.total(np.asarray(contributions))
         statement = "`contributions` sum to the value"
@@ -361,6 +354,20 @@ def _contributions(
         yield from differences("`breakdown` sums to the value", world, total, values)
 
 
+def _hits_with_contributions(ranking: Ranking, n_contributions: int) -> Hits | None:
+    """Return the documents that a base computes contributions of, by their number.
+
+    These are the judged documents of the ranking, or all of its documents; None if neither.
+    """
+    judged: Hits = ranking
+    if n_contributions == len(judged.query):
+        return judged
+    all_documents = ranking.dense()
+    if n_contributions == len(all_documents.query):
+        return all_documents
+    return None
+
+
 def _progression(
     progression: Progression, world: World, rankings: Rankings, values: Floats
 ) -> Iterator[Failure]:
@@ -373,19 +380,19 @@ def _progression(
     complete = world.complete.tolist()
     value_of = {world.ranked[query]: values[query] for query in complete}
     for query in complete:
+        example = world.show(query)
         is_hit = hits.query == query
         rows = hits.row[is_hit]  # the documents in the order of the ranking
-        # Documents of equal gain are of one type; types are numbered by increasing gain.
         gains = progression.gain[rows]
-        gains_of_types, types = np.unique(gains, return_inverse=True)
+        # A progression knows documents by their type: the gains 1, 3, 1 are two types, 1 and 3, and
+        # the documents are of the types 0, 1 and 0, which have 2 and 1 documents in total.
+        gain_of_type, types = np.unique(gains, return_inverse=True)
         totals = np.bincount(types).astype(np.int32)
-        progress = progression.begin(gains_of_types, totals, query)
-        example = world.show(query)
-        n_types = len(totals)
-        types_by_rank = types.tolist()
-        yield from _steps(progress, types_by_rank, n_types, example, values[query])
-        ranked = world.ranked[query]
-        yield from _swaps(ranked, types, value_of, example)
+        progress = progression.begin(gain_of_type, totals, query)
+        # The gains of the ranks sum to the value, and what is still gained has a bound.
+        yield from _steps(progress, types.tolist(), len(totals), example, values[query])
+        # A better document further up does not lower the value.
+        yield from _swaps(world.ranked[query], types, value_of, example)
 
 
 def _swaps(
@@ -419,25 +426,14 @@ def _steps(
     `types` are the types of the documents by rank, `example` describes the ranking, and `value` is
     its value.
     """
-    counts: Counts = np.zeros((1, n_types), dtype=np.int32)
-    gained = 0.0
-    gained_by_rank = [gained]
-    first_bounds = progress.bound_of_rest(0, counts)
-    bound_by_rank = [float(first_bounds[0])]
-    for rank, document_type in enumerate(types, start=1):
-        gain_of_types = progress.step(rank, counts)
-        gained += float(gain_of_types[0, document_type])
-        counts[0, document_type] += 1
-        gained_by_rank.append(gained)
-        bounds = progress.bound_of_rest(rank, counts)
-        bound_by_rank.append(float(bounds[0]))
+    gained_by_rank, bound_by_rank = _gained_and_bounds(progress, types, n_types)
+    gained = gained_by_rank[-1]
     is_value = equal(np.array(gained), np.asarray(value))
     if not is_value:
         yield (
             "`progression`: the steps sum to the value",
             f"{example}: {gained:.6g}, expected {value:.6g}",
         )
-    # Both lists begin with rank 0, before the first document.
     for rank, bound in enumerate(bound_by_rank):
         still_gained = gained - gained_by_rank[rank]
         if still_gained > bound + 1e-9:
@@ -445,6 +441,29 @@ def _steps(
                 "`progression`: `rest` is a bound of what is still gained",
                 f"{example}: {still_gained:.6g} after rank {rank}, rest is {bound:.6g}",
             )
+
+
+def _gained_and_bounds(
+    progress: Progress, types: list[int], n_types: int
+) -> tuple[list[float], list[float]]:
+    """Return what is gained down to each rank, and the bound of what further ranks gain.
+
+    Both begin with rank 0, where nothing is gained. `types` are the types of the documents by rank.
+    """
+    # `progress` computes many rankings at once; here is one. The numbers of its documents by type.
+    counts: Counts = np.zeros((1, n_types), dtype=np.int32)
+    gained = 0.0
+    gained_by_rank = [gained]
+    (bound,) = progress.bound_of_rest(0, counts)
+    bound_by_rank = [float(bound)]
+    for rank, document_type in enumerate(types, start=1):
+        (gain_of_types,) = progress.step(rank, counts)  # of a document of each type at this rank
+        gained += float(gain_of_types[document_type])
+        gained_by_rank.append(gained)
+        counts[0, document_type] += 1
+        (bound,) = progress.bound_of_rest(rank, counts)
+        bound_by_rank.append(float(bound))
+    return gained_by_rank, bound_by_rank
 
 
 def _swap_with_next(ranked: tuple[str, ...], position: int) -> tuple[str, ...]:

@@ -160,8 +160,9 @@ def _bases(measure: object) -> list[Base]:
 
 def _failures(measure: Any, seed: int) -> Iterator[Failure]:
     """Yield the statements of a measure that do not hold, each with an example, smallest first."""
-    # All variants of the measure are evaluated on the same worlds, which are joined once.
+    # The worlds of some scales are made once, and shared by all variants of the measure.
     worlds_of = cache(partial(worlds, seed=seed))
+    # As a base, if it is one, it is evaluated on a single aspect, whose scales are `SCALES`.
     for base in _bases(measure):
         for world in worlds_of(SCALES):
             failures = base_failures(base, world)
@@ -173,11 +174,11 @@ def _failures(measure: Any, seed: int) -> Iterator[Failure]:
     own_measure.validate_params()
     yield from _as_value(own_measure)
     declared = _with_scales(own_measure)
-    several = worlds_of(_scales(declared))
+    worlds_of_measure = worlds_of(_scales(declared))
     for variant in _with_cutoffs(declared):
-        yield from _variant_failures(variant, several)
-    # How values of terms are combined does not depend on the world, so one is enough.
-    small_world = several[_SMALL]
+        yield from _variant_failures(variant, worlds_of_measure)
+    # How values of terms are combined does not depend on the world, so a small one is enough.
+    small_world = worlds_of_measure[_SMALL]
     failures = _mean_failures(declared, small_world, seed)
     yield from _guard(str(declared), small_world, failures)
 
@@ -197,25 +198,30 @@ def _as_own_measure(measure: Any) -> Measure | None:
 def _variant_failures(measure: Measure, several: Worlds) -> Iterator[Failure]:
     """Yield the statements that do not hold for a measure with declared scales, on any world."""
     name = str(measure)
-    total_direction = 0
     for world in several:
         yield from _guard(name, world, _world_failures(measure, world))
-        total_direction += _direction(measure, world)
-    # Missing labels of larger worlds have too many completions.
-    for world in several[:5]:
+    for world in several[:5]:  # missing labels of larger ones have too many completions
         yield from _guard(name, world, _missing_labels(measure, world))
-    if total_direction < 0:
-        if measure.lower_is_better:
-            better = "lower"
-        else:
-            better = "higher"
-        yield (
-            f"lower_is_better is {measure.lower_is_better}",
-            f"rankings with better documents first are not {better}",
-        )
+    yield from _direction_failures(measure, several)
+    # These compare worlds. A program error in them is reported with the first world as the example.
     first_world = several[0]
     yield from _guard(name, first_world, _independence(measure, several))
     yield from _guard(name, first_world, _bounds(measure, several))
+
+
+def _direction_failures(measure: Measure, several: Worlds) -> Iterator[Failure]:
+    """Check that rankings with better documents first are better in most worlds."""
+    directions = [_direction(measure, world) for world in several]  # 1 better, -1 worse, or 0
+    are_mostly_worse = sum(directions) < 0
+    if not are_mostly_worse:
+        return
+    better = "higher"
+    if measure.lower_is_better:
+        better = "lower"
+    yield (
+        f"lower_is_better is {measure.lower_is_better}",
+        f"rankings with better documents first are not {better}",
+    )
 
 
 def _guard(name: str, world: World, failures: Iterable[Failure]) -> Iterator[Failure]:
@@ -241,18 +247,18 @@ def _with_scales(measure: Measure) -> Measure:
     """
     if measure.SINGLE_ASPECT:
         return measure.on("relevance", SCALES)
-    has_scales = isinstance(measure.spec, Aspects)
-    accepts_scales = "aspects" in measure.SUPPORTED_PARAMS
-    if has_scales or not accepts_scales:
+    if isinstance(measure.spec, Aspects):  # they are declared
         return measure
-    # Without names, the measure would evaluate the aspects of the qrels: two are chosen.
-    names = ["relevance", "credibility"]
+    accepts_scales = "aspects" in measure.SUPPORTED_PARAMS
+    if not accepts_scales:
+        return measure
+    names = {"relevance", "credibility"}  # any aspects will do
     if measure.spec:
-        names = list(measure.spec)
-    # Some measures have one aspect in a role of its own.
-    if "aspect" in measure.SUPPORTED_PARAMS:
-        names = sorted({*names, measure["aspect"]})
-    return measure(aspects=standard(names))
+        names = set(measure.spec)
+    has_special_aspect = "aspect" in measure.SUPPORTED_PARAMS  # one in a role of its own
+    if has_special_aspect:
+        names.add(measure["aspect"])
+    return measure(aspects=standard(sorted(names)))
 
 
 def _scales(measure: Measure) -> Aspects:
@@ -427,22 +433,21 @@ def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
     if label_terms is None or not label_terms(world.judgments):
         return
     search = _search_of_two_runs(measure, world)
+    # The intervals of the values of both runs, and of their difference.
     with np.errstate(divide="ignore", invalid="ignore"):  # a norm that is wrong may be 0
-        stated = search.stated()
-    # `enumerate` fills intervals in place with the extremes over all completions of labels.
-    enumerated = copy.deepcopy(stated)
-    search.enumerate(search.is_open, *enumerated)
+        by_label_terms = search.stated()
+    by_completions = copy.deepcopy(by_label_terms)
+    search.enumerate(search.is_open, *by_completions)  # changes their ends
 
     ideal = f"ideal_documents={search.ideal_documents!r}"
     statement = f"label_terms, {ideal}: extremes over missing labels are those of all completions"
-    # One interval is that of the values of both runs, the other one that of their difference.
-    for interval, expected in zip(stated, enumerated, strict=True):
-        # The low and the high end of the first run, or of the only pair of runs: (2, n_queries).
+    for interval, expected in zip(by_label_terms, by_completions, strict=True):
+        # (2, n_queries): the low and the high ends, of the first run or the only difference.
         ends = interval.ends[:, 0]
         expected_ends = expected.ends[:, 0]
-        for end, expected_end in zip(ends, expected_ends, strict=True):
-            # Ends that are not stated to be exact are not compared.
-            compared_end = np.where(interval.exact, end, expected_end)
+        # Ends that are not stated to be exact are not compared.
+        compared_ends = np.where(interval.exact, ends, expected_ends)
+        for compared_end, expected_end in zip(compared_ends, expected_ends, strict=True):
             yield from differences(statement, world, compared_end, expected_end)
 
 
@@ -652,29 +657,34 @@ def _slope_failures(
         statement = "`slope` has a number per term and query"
         yield statement, f"the shape is {slope.shape}, expected {values.shape}"
         return
-    combined = _combine(measure, values, weights)
-    yield from _homogeneity(measure, values, weights, combined)
-    # By Euler's theorem on homogeneous functions.
-    sum_of_products = (slope * values).sum(axis=0)
-    differs_from_sum = ~equal(sum_of_products, combined)
-    if differs_from_sum.any():
-        index = int(np.argmax(differs_from_sum))  # the first query
-        case = _case_text(values, weights, combined, index)
-        statement = "`slope`: slope times value sums to `combine`"
-        yield statement, f"{case}, but {sum_of_products[index]:.6g}"
+    yield from _homogeneity(measure, values, weights)
+    yield from _sum_of_slopes(measure, slope, values, weights)
     yield from _concavity(measure, slope, values, others, weights)
 
 
-def _homogeneity(
-    measure: Measure, values: Floats, weights: Floats, combined: Floats
+def _sum_of_slopes(
+    measure: Measure, slope: Floats, values: Floats, weights: Floats
 ) -> Iterator[Failure]:
-    """Check that half of the values of the terms have half of their mean, `combined`."""
+    """Check that slopes times values sum to the mean, as for all homogeneous functions (Euler)."""
+    mean = _combine(measure, values, weights)
+    sum_of_products = (slope * values).sum(axis=0)
+    differs_from_sum = ~equal(sum_of_products, mean)
+    if differs_from_sum.any():
+        index = int(np.argmax(differs_from_sum))  # the first query
+        case = _case_text(values, weights, mean, index)
+        statement = "`slope`: slope times value sums to `combine`"
+        yield statement, f"{case}, but {sum_of_products[index]:.6g}"
+
+
+def _homogeneity(measure: Measure, values: Floats, weights: Floats) -> Iterator[Failure]:
+    """Check that half of the values of the terms have half of their mean."""
+    mean = _combine(measure, values, weights)
     half_values = values / 2
     doubled = 2 * _combine(measure, half_values, weights)
-    is_inhomogeneous = ~equal(doubled, combined)
+    is_inhomogeneous = ~equal(doubled, mean)
     if is_inhomogeneous.any():
         index = int(np.argmax(is_inhomogeneous))  # the first query
-        case = _case_text(values, weights, combined, index)
+        case = _case_text(values, weights, mean, index)
         statement = "`slope`: `combine` is homogeneous, f(x/2) = f(x)/2"
         yield statement, f"{case}, but {doubled[index]:.6g}"
 
@@ -682,18 +692,19 @@ def _homogeneity(
 def _concavity(
     measure: Measure, slope: Floats, values: Floats, others: Floats, weights: Floats
 ) -> Iterator[Failure]:
-    """Check that the mean of other values is at most that by `slope`, the gradient at `values`."""
-    # A concave function is below its tangent plane, which goes through the origin if the function
-    # is homogeneous.
-    elsewhere = _combine(measure, others, weights)
+    """Check that the mean is concave: it is nowhere above its tangent plane.
+
+    `slope` is the gradient at `values`, where the plane touches the mean. As the mean is
+    homogeneous, the plane goes through the origin: at the values `others`, it is the sum of slope
+    times value.
+    """
+    mean = _combine(measure, others, weights)
     plane = (slope * others).sum(axis=0)
-    is_above = elsewhere > plane + TOLERANCE
+    is_above = mean > plane + TOLERANCE
     if is_above.any():
-        combined = _combine(measure, values, weights)
         index = int(np.argmax(is_above))  # the first query
-        case = _case_text(values, weights, combined, index)
+        mean_of_values = _combine(measure, values, weights)
+        case = _case_text(values, weights, mean_of_values, index)
         point = others[:, index].round(3)
         statement = "`slope`: `combine` is concave, so that slope times other values is a bound"
-        value = elsewhere[index]
-        bound = plane[index]
-        yield statement, f"{case}; at {point} {value:.6g}, above {bound:.6g}"
+        yield statement, f"{case}; at {point} {mean[index]:.6g}, above {plane[index]:.6g}"

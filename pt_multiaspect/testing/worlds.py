@@ -81,7 +81,7 @@ class World(Memo):
 
     @cached_property
     def separate_rankings(self) -> Rankings:
-        """The rankings, joined with separate judgments."""
+        """The rankings, joined with another copy of the judgments, on which nothing is cached."""
         judgments = Judgments(self._qrels())
         return Rankings(self.run(), judgments)
 
