@@ -386,8 +386,11 @@ def _hidden_note(lines: list[_Line]) -> list[Sentence]:
     # A single line states its own number and contribution.
     if len(hidden) < 2:
         return []
-    n_hidden = sum(line.n_hidden for line in hidden)
-    total = sum(line.contribution for line in hidden)
+    n_hidden = 0
+    total = 0.0
+    for line in hidden:
+        n_hidden += line.n_hidden
+        total += line.contribution
     total_text = decimals(total)
     return [Sentence(f"Not shown: {n_hidden} ranks, which contribute {total_text} together.")]
 
@@ -803,7 +806,8 @@ def _difference_column(names: tuple[str, str]) -> Column:
     """Return the column of the differences of two runs, whose names are shortened in text."""
     head = " - ".join(names)
     short_names = [crop(name, _NAME) for name in names]
-    return Column(head, in_text=" - ".join(short_names))
+    short_head = " - ".join(short_names)
+    return Column(head, in_text=short_head)
 
 
 def _check(a: Explanation, b: Explanation) -> None:

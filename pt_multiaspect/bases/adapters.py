@@ -91,10 +91,10 @@ def adapter_of(measure: Measure) -> Adapter | None:
     adapter = ADAPTERS.get(type(measure))
     if adapter is None:
         return None
-    # Adapters keep unjudged documents in the ranking, which this parameter removes.
+    # This parameter removes unjudged documents from the ranking. Adapters keep them.
     if measure.params.get("judged_only"):
         return None
-    # Below 1, documents without a gain would be relevant, but adapters give them none.
+    # With 0 or less, documents with the label 0 are relevant. Adapters count only positive gains.
     lowest_relevant_label = measure.params.get("rel")
     if lowest_relevant_label is not None and lowest_relevant_label < 1:
         return None

@@ -74,8 +74,9 @@ class NDCG(LinearBase, Adapter):
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
         """Return the values as sums over ranks, with gains, discounts and the ideal DCG.
 
-        Gains 2^g - 1 may be too large for a float, so they and the ideal DCG are computed divided
-        by a power of 2. Here they are multiplied by it again, for users to see.
+        The gains 2^g - 1 may be too large for a float. So `linear`, by which values are computed,
+        divides them and the ideal DCG by the same power of 2. Here both are restored, for users to
+        see.
         """
         breakdown = super().breakdown(ranking, target)
         if self._exponentiates:  # the gain is 2^g - 1

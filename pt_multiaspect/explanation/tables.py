@@ -117,11 +117,12 @@ def _add_amounts(numbers: dict[str, Floats], topic: Topic, parts: Sequence[Topic
     gain, discount = _gain_and_discount(topic, parts)
     numbers["gain"] = gain
     numbers["discount"] = discount
+    contributions = [part.contribution for part in parts]
     if len(parts) > 1:
         for part in parts:
-            column = _free_name(f"{part.name} part", numbers)
+            name = f"{part.name} part"
+            column = _free_name(name, numbers)
             numbers[column] = part.contribution
-    contributions = [part.contribution for part in parts]
     numbers["contribution"] = np.sum(contributions, axis=0)
 
 

@@ -420,7 +420,7 @@ class Order(Named, TupleOrder):
         return {"order": self}
 
     def __str__(self) -> str:
-        """Return the order in words, for a sentence that goes on with the weights of its tuples."""
+        """Return the order in words: its name, and that its tuples of labels have weights."""
         name = self.name or "an explicit order"
         return f"{name}, with their weights"
 

@@ -152,7 +152,8 @@ def values(
 def _sort_best_first(means: pd.DataFrame, label: str, sign: float) -> pd.DataFrame:
     """Sort runs by their means on a measure; `sign` is −1 if lower is better, else 1."""
     cost = -sign * means[label]
-    runs_best_first = cost.sort_values(kind="stable").index
+    ascending_cost = cost.sort_values(kind="stable")
+    runs_best_first = ascending_cost.index
     return means.loc[runs_best_first]
 
 
@@ -178,8 +179,9 @@ def _ends_of_means(means: pd.DataFrame, labels: Sequence[str], ci: float) -> dic
     """Return the ends of the intervals of the means by measure, runs × 2."""
     ends = {}
     for label in labels:
-        low_and_high = list(interval_columns(label, ci))
-        ends[label] = means[low_and_high].to_numpy(np.float64)
+        low, high = interval_columns(label, ci)
+        ends_of_measure = means[[low, high]]
+        ends[label] = ends_of_measure.to_numpy(np.float64)
     return ends
 
 

@@ -636,8 +636,10 @@ def _difference_by(
 def _difference(values: pd.DataFrame, label: str, pair: tuple[str, str]) -> str:
     """Return the difference of the mean values of two runs on a measure, as text."""
     is_of_measure = values["measure"] == label
-    values_by_run = values[is_of_measure].groupby("name")["value"]
+    values_of_measure = values[is_of_measure]
+    values_by_run = values_of_measure.groupby("name")["value"]
     means = values_by_run.mean()
     first, second = pair
-    difference = means.loc[first] - means.loc[second]
-    return decimals(difference)
+    mean_of_first = means.loc[first]
+    mean_of_second = means.loc[second]
+    return decimals(mean_of_first - mean_of_second)

@@ -184,15 +184,12 @@ def report(
     date = _date()
     structure_options: dict[str, Any] = {"by": by, "macro": macro, "cluster": cluster}
 
-    # Values in place of runs: nothing has to be evaluated, and there are no rankings to show.
-    if is_long_frame(runs):
+    if is_long_frame(runs):  # values: nothing has to be evaluated
         _refuse_unused(qrels=qrels, topics=topics)
         results = results_of_values(
             runs, measures, human, baseline, structure_options, title, date, aspects
         )
-        robustness = robustness_of_pair(results)
-        no_rankings: dict[str, Any] = {}
-        return _create_report(results, robustness, no_rankings, answers, path)
+        return _report_of_values(results, answers, path)
     _refuse_missing_qrels(qrels)
     # All arguments are read and checked before the runs are evaluated, which can take long.
     check_all_topics(measures, "a report compares them topic by topic")
@@ -208,8 +205,7 @@ def report(
     # The values by the judgments, and by human judgments if there are some.
     perquery = evaluate(run_by_name, judgments, columns.measures, progress=progress)
     perquery, label_by_aspect = drop_copy(perquery, columns)
-    # All that follows reads the runs again, so files are read once, now that they are known to be
-    # valid.
+    # What follows reads the runs again and again, so that files are read here, once.
     run_by_name = {name: read_if_file(run) for name, run in run_by_name.items()}
     description = describe(judgments, spec, runs=run_by_name)
     values_by_human = None
@@ -230,6 +226,13 @@ def report(
     rankings = _rankings(results, run_by_name, judgments, spec)
     robustness = robustness_of_pair(results, run_by_name, judgments, spec)
     return _create_report(results, robustness, rankings, answers, path)
+
+
+def _report_of_values(results: Results, answers: object, path: Any) -> Report:
+    """Create the report of values that the user gives, for which there are no rankings to show."""
+    robustness = robustness_of_pair(results)
+    no_rankings: dict[str, Any] = {}
+    return _create_report(results, robustness, no_rankings, answers, path)
 
 
 def _rankings(

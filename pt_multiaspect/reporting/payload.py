@@ -536,10 +536,11 @@ def _differing_values(explained: Floats, evaluated: Floats) -> list[list[Any]]:
     Both arrays are of shape (n_runs, n_topics).
     """
     # Small values are compared absolutely, large ones relatively.
-    tolerance = _TOLERANCE * np.maximum(1.0, np.abs(evaluated))
-    differs = np.abs(explained - evaluated) > tolerance
+    size = np.maximum(1.0, np.abs(evaluated))
+    tolerance = _TOLERANCE * size
+    difference = np.abs(explained - evaluated)
     differing = []
-    for run, topic in np.argwhere(differs).tolist():
+    for run, topic in np.argwhere(difference > tolerance).tolist():
         value = float(explained[run, topic])
         differing.append([run, topic, value])
     return differing

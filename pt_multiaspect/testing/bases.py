@@ -86,10 +86,13 @@ def _parameters(base: Base) -> Iterator[Failure]:
         cutoff = base.at(3).cutoff
         no_cutoff = base.at(None).cutoff
         if cutoff != 3 or no_cutoff is not None:
-            yield "`at` gives another cutoff", f"at(3) has the cutoff {cutoff}"
+            statement = "`at` gives another cutoff"
+            yield statement, f"at(3) has the cutoff {cutoff}"
         same = base.at(base.cutoff)
-    if same != base or hash(same) != hash(base):
-        yield "equal measures are equal and have one hash", f"{same!r} is not {base!r}"
+    has_same_hash = hash(same) == hash(base)
+    if same != base or not has_same_hash:
+        statement = "equal measures are equal and have one hash"
+        yield statement, f"{same!r} is not {base!r}"
 
 
 def _invariances(

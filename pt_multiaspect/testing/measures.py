@@ -361,13 +361,15 @@ def _range(measure: Measure, world: World, values: Floats) -> Iterator[Failure]:
     low, high = measure.range
     is_too_low = values < low - TOLERANCE
     is_too_high = values > high + TOLERANCE
-    outside = np.flatnonzero(is_too_low | is_too_high)
-    if len(outside):
-        # The rankings in the end of a world are the simpler ones.
-        index = int(outside[-1])
-        example = world.show(index)
-        statement = f"values are within RANGE, {low:g} to {high:g}"
-        yield statement, f"{example}: {values[index]:.6g}"
+    is_outside = is_too_low | is_too_high
+    if not is_outside.any():
+        return
+    # The rankings in the end of a world are the simpler ones.
+    outside = np.flatnonzero(is_outside)
+    index = int(outside[-1])
+    example = world.show(index)
+    statement = f"values are within RANGE, {low:g} to {high:g}"
+    yield statement, f"{example}: {values[index]:.6g}"
 
 
 def _combination(
@@ -638,11 +640,16 @@ def _mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failur
 
 
 def _case_text(values: Floats, weights: Floats, combined: Floats, index: int) -> str:
-    """Return the values of the terms of one query, their weights and their mean, as text."""
-    values_of_query = values[:, index].round(3)
-    weights_of_query = weights[:, index].round(3)
+    """Return the values of the terms of one query, their weights and their mean, as text.
+
+    `values` and `weights` have the shape (n_terms, n_queries), and `combined` are the means.
+    """
+    values_of_query = values[:, index]
+    weights_of_query = weights[:, index]
+    rounded_values = values_of_query.round(3)
+    rounded_weights = weights_of_query.round(3)
     mean = combined[index]
-    return f"values {values_of_query}, weights {weights_of_query}: {mean:.6g}"
+    return f"values {rounded_values}, weights {rounded_weights}: {mean:.6g}"
 
 
 def _slope_failures(
