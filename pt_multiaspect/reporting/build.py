@@ -228,7 +228,9 @@ def report(
     return _create_report(results, robustness, rankings, answers, path)
 
 
-def _report_of_values(results: Results, answers: object, path: Any) -> Report:
+def _report_of_values(
+    results: Results, answers: object, path: str | PathLike[str] | None
+) -> Report:
     """Create the report of values that the user gives, for which there are no rankings to show."""
     robustness = robustness_of_pair(results)
     no_rankings: dict[str, Any] = {}
