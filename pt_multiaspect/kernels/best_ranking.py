@@ -63,7 +63,8 @@ class _Objective(NamedTuple):
         """
         n_ranks = len(ranks)
         query_of_rank = np.full(n_ranks, index)
-        discounts = np.zeros((len(self.linear), n_ranks))
+        n_linear = len(self.linear)
+        discounts = np.zeros((n_linear, n_ranks))
         for row, form in enumerate(self.linear):
             discounts[row] = form.discounts(ranks, query_of_rank)
         return discounts
@@ -75,7 +76,8 @@ class _Objective(NamedTuple):
         """
         gains = self.gains[:, documents]
         # The matrix product sums gain · discount over the linear measures.
-        worth = gains.T @ self.discounts(index, ranks)
+        discounts = self.discounts(index, ranks)
+        worth = gains.T @ discounts
         for measure, weight in self.others:
             worth_for_measure = measure.worth(index, documents, ranks)
             worth += weight[index] * worth_for_measure
@@ -92,7 +94,8 @@ def _split_measures(forms: Sequence[Weighted], query: Ints) -> _Objective:
         if isinstance(form, Linear):
             form.check_sorting()
             linear.append(form)
-            weighted_gain = weight[query] * form.normalised_gain
+            weight_of_document = weight[query]
+            weighted_gain = weight_of_document * form.normalised_gain
             gains = np.vstack([gains, weighted_gain])
         else:
             others.append((form, weight))
@@ -122,10 +125,12 @@ def _ranks_by_assignment(
     """
     # Begin with a ranking that does not depend on the order of the qrels: by the gains, documents
     # without a gain last. `lexsort` sorts by its last key first.
-    has_gain = np.asarray(objective.gains.any(axis=0), dtype=np.bool_)
+    any_gain = objective.gains.any(axis=0)
+    has_gain = np.asarray(any_gain, dtype=np.bool_)
     has_no_gain = ~has_gain
     candidates = np.lexsort((*objective.gains, has_no_gain, query))
-    ranks = restore_order(candidates, positions(query) + 1)
+    rank_of_candidate = positions(query) + 1
+    ranks = restore_order(candidates, rank_of_candidate)
     # Documents without a gain keep these ranks if they can follow the others.
     if leaves_out:
         is_kept = has_gain[candidates]
@@ -133,10 +138,12 @@ def _ranks_by_assignment(
 
     # The candidates are sorted by query: one part per query.
     later_queries = np.arange(1, n_queries)
-    first_of_later_queries = np.searchsorted(query[candidates], later_queries)
+    query_of_candidate = query[candidates]
+    first_of_later_queries = np.searchsorted(query_of_candidate, later_queries)
     documents_by_query = np.split(candidates, first_of_later_queries)
     for index in range(n_queries):
-        ranking = _rank_documents(objective, index, documents_by_query[index])
+        documents = documents_by_query[index]
+        ranking = _rank_documents(objective, index, documents)
         n_ranked = len(ranking)
         ranks[ranking] = np.arange(1, n_ranked + 1)
     return ranks
@@ -158,7 +165,8 @@ def _rank_documents(objective: _Objective, index: int, documents: Ints) -> Ints:
     worth = objective.worth(index, candidates, ranks)
     candidate_index, rank_index = linear_sum_assignment(worth, maximize=True)
     by_rank = np.argsort(rank_index)
-    top = candidates[candidate_index[by_rank]]
+    candidate_at_rank = candidate_index[by_rank]
+    top = candidates[candidate_at_rank]
     # The other documents are below all cutoffs, in any order.
     is_in_top = np.isin(documents, top)
     return np.append(top, documents[~is_in_top])

@@ -70,9 +70,12 @@ def ideal_intervals(target: Target) -> RankIntervals:
     """
     degrees = degree(target)
     ranked = _ideal_ranking(target, degrees)
-    first_rank, last_rank = _ranks_of_degrees(target.query[ranked], degrees[ranked])
+    query_of_ranked = target.query[ranked]
+    degree_of_ranked = degrees[ranked]
+    first_rank, last_rank = _ranks_of_degrees(query_of_ranked, degree_of_ranked)
     # Documents without an ideal rank count as not relevant: below the R relevant ones.
-    first = recall_bases(target)[target.query] + 1
+    recall_base = recall_bases(target)[target.query]
+    first = recall_base + 1
     first[ranked] = first_rank
     last = np.full(len(degrees), _NO_LIMIT)
     last[ranked] = last_rank
@@ -99,9 +102,12 @@ def _ranks_of_degrees(query: Ints, degrees: Floats) -> tuple[Ints, Ints]:
     The documents are sorted by query, then by decreasing degree.
     """
     # Documents of the same query and degree are a group; the first document begins one.
-    is_new_query = query[1:] != query[:-1]
-    is_new_degree = degrees[1:] != degrees[:-1]
-    begins_group = np.ones(len(query), dtype=np.bool_)
+    previous_query = query[:-1]
+    is_new_query = query[1:] != previous_query
+    previous_degree = degrees[:-1]
+    is_new_degree = degrees[1:] != previous_degree
+    n_documents = len(query)
+    begins_group = np.ones(n_documents, dtype=np.bool_)
     begins_group[1:] = is_new_query | is_new_degree
     group = np.cumsum(begins_group) - 1  # numbered from 0
     group_sizes = np.bincount(group)
@@ -188,7 +194,8 @@ class Displacement(Additive):
         harmful, number = _most_harmful_first(self.target)  # numbered from 1 in each query
         query = self.target.query[harmful]
         recall_base = self.recall_base[query]
-        distance = self._intervals.first[harmful] - (recall_base + 1)
+        first_ideal_rank = self._intervals.first[harmful]
+        distance = first_ideal_rank - (recall_base + 1)
         is_counted = number <= recall_base
         counted_distance = np.where(is_counted, distance, 0)
         return sums(query, counted_distance, self.target.n_queries)
@@ -198,7 +205,8 @@ class Displacement(Additive):
 
         Its shape is (n_documents, n_ranks).
         """
-        relative_position = self._intervals.relative_positions(documents[:, None], ranks)
+        column_of_documents = documents[:, None]
+        relative_position = self._intervals.relative_positions(column_of_documents, ranks)
         is_counted = ranks <= self._depth[query]
         worth = np.where(is_counted, relative_position, 0)
         return worth.astype(np.float64)
@@ -213,10 +221,12 @@ class Displacement(Additive):
         recall_base = self.recall_base[selected.query]
         position_if_not_relevant = _not_relevant(selected.rank, recall_base)
         change = relative_position - position_if_not_relevant
-        is_counted = selected.rank <= self._depth[selected.query]
+        last_rank = self._depth[selected.query]
+        is_counted = selected.rank <= last_rank
         counted_change = np.where(is_counted, change, 0)
         total_change = selected.total(counted_change)
-        return self._values_without_degrees() + total_change
+        without_degrees = self._values_without_degrees()
+        return without_degrees + total_change
 
     def _values_without_degrees(self) -> Floats:
         """Return CRP of rankings in which no document is relevant or harmful, per query."""
@@ -236,7 +246,8 @@ class Displacement(Additive):
         """
         retrieved = hits.dense()
         displacement = self._displacements(hits)
-        is_counted = retrieved.rank <= self._depth[retrieved.query]
+        last_rank = self._depth[retrieved.query]
+        is_counted = retrieved.rank <= last_rank
         contribution = np.where(is_counted, displacement, 0.0)
         sum_of_retrieved = retrieved.total(contribution)
         sum_of_empty_ranks = self.values(hits) - sum_of_retrieved
@@ -395,7 +406,8 @@ class _CurveRows(NamedTuple):
             R of each query.
         """
         # All other ranks have documents that are not relevant.
-        position_of_row = _not_relevant(self.rank, recall_base[self.query])
+        recall_base_of_row = recall_base[self.query]
+        position_of_row = _not_relevant(self.rank, recall_base_of_row)
         row_of_document = self.find(documents.query, documents.rank)
         position_of_row[row_of_document] = relative_position
         return running_sum(position_of_row, self.query)

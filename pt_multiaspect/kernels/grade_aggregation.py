@@ -48,7 +48,8 @@ def majority(unit: Ints, grade: Ints, n_units: int) -> tuple[Ints, Ints]:
     highest_frequency = np.zeros(n_units, dtype=np.intp)
     np.maximum.at(highest_frequency, frequencies.unit, frequencies.frequency)
     # The modes of a unit are its grades with the highest frequency.
-    is_mode = frequencies.frequency == highest_frequency[frequencies.unit]
+    highest_of_unit = highest_frequency[frequencies.unit]
+    is_mode = frequencies.frequency == highest_of_unit
     unit_of_mode = frequencies.unit[is_mode]
     mode = frequencies.grade[is_mode]
     n_tied = np.bincount(unit_of_mode, minlength=n_units)
@@ -56,7 +57,8 @@ def majority(unit: Ints, grade: Ints, n_units: int) -> tuple[Ints, Ints]:
     # They are sorted by unit, then by grade: the first one of each unit is the lowest.
     first_of_unit = heads(unit_of_mode)
     lowest_mode = np.full(n_units, -1, dtype=np.intp)
-    lowest_mode[unit_of_mode[first_of_unit]] = mode[first_of_unit]
+    units_with_mode = unit_of_mode[first_of_unit]
+    lowest_mode[units_with_mode] = mode[first_of_unit]
     return lowest_mode, n_tied
 
 
@@ -73,8 +75,9 @@ def _count_grades(unit: Ints, grade: Ints) -> _Frequencies:
     # One number stands for a unit and a grade, like the digits of a number: with three grades,
     # grade 2 of unit 5 is 5 · 3 + 2 = 17.
     n_grades = int(grade.max(initial=0)) + 1
-    pairs, frequency = np.unique(unit * n_grades + grade, return_counts=True)
-    pair_unit, pair_grade = np.divmod(pairs, n_grades)
+    pair = unit * n_grades + grade
+    distinct_pairs, frequency = np.unique(pair, return_counts=True)
+    pair_unit, pair_grade = np.divmod(distinct_pairs, n_grades)
     return _Frequencies(pair_unit, pair_grade, frequency)
 
 

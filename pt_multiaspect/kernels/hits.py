@@ -50,7 +50,8 @@ class Hits:
 
     def top(self, cutoff: int) -> Hits:
         """Return the first `cutoff` ranks of each query."""
-        top = self.select(self.rank <= cutoff)
+        is_kept = self.rank <= cutoff
+        top = self.select(is_kept)
         n_ret = np.minimum(self.n_ret, cutoff)
         return Hits(self.n_queries, self.pool_query, top.query, top.rank, top.row, n_ret)
 
@@ -68,8 +69,10 @@ class Hits:
     @property
     def retrieved_index(self) -> Ints:
         """The index of each hit among all retrieved documents, as in `dense`."""
-        n_ret_before = np.cumsum(self.n_ret) - self.n_ret  # of the queries before each one
-        return n_ret_before[self.query] + self.rank - 1
+        n_ret_to_query = np.cumsum(self.n_ret)
+        n_ret_before = n_ret_to_query - self.n_ret  # of the queries before each one
+        first_index = n_ret_before[self.query]
+        return first_index + self.rank - 1
 
     def dense(self) -> Hits:
         """Return the rankings with all retrieved documents as hits.
@@ -80,7 +83,8 @@ class Hits:
         query = np.repeat(all_queries, self.n_ret)
         rank = positions(query) + 1
         n_pool = len(self.pool_query)
-        row = np.full(len(query), n_pool, dtype=np.intp)
+        n_retrieved = len(query)
+        row = np.full(n_retrieved, n_pool, dtype=np.intp)
         row[self.retrieved_index] = self.row
         return Hits(self.n_queries, self.pool_query, query, rank, row, self.n_ret)
 
@@ -109,7 +113,8 @@ def sums(query: Ints, values: NDArray[np.generic], n_queries: int) -> Floats:
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Divide element by element, with broadcasting; the result is 0 where the denominator is 0."""
-    shape = np.broadcast_shapes(np.shape(numerator), denominator.shape)
+    numerator_shape = np.shape(numerator)
+    shape = np.broadcast_shapes(numerator_shape, denominator.shape)
     zeros = np.zeros(shape)
     is_divisible = denominator != 0
     return np.divide(numerator, denominator, out=zeros, where=is_divisible)
@@ -129,8 +134,10 @@ def row_keys(rows: NDArray[np.integer[Any]], sizes: Sequence[int]) -> NDArray[np
     fits_in_integers = n_possible_rows < 2**62
     if fits_in_integers:
         # Read each row as the digits of a number: [hour, minute] as hour + 24 * minute.
-        place_values = np.cumprod([1, *sizes[:-1]], dtype=np.int64)
-        return np.asarray(rows @ place_values, dtype=np.int64)
+        all_but_last = sizes[:-1]
+        place_values = np.cumprod([1, *all_but_last], dtype=np.int64)
+        keys = rows @ place_values
+        return np.asarray(keys, dtype=np.int64)
     _, row_number = np.unique(rows, axis=0, return_inverse=True)
     return np.asarray(row_number, dtype=np.int64).ravel()
 
@@ -139,7 +146,8 @@ def heads(query: Ints) -> Ints:
     """Return the first index of each block of adjacent elements of the same query."""
     if len(query) == 0:
         return np.zeros(0, dtype=np.intp)
-    differs_from_previous = query[1:] != query[:-1]
+    previous_query = query[:-1]
+    differs_from_previous = query[1:] != previous_query
     later_heads = 1 + np.flatnonzero(differs_from_previous)
     return np.append(0, later_heads)
 
@@ -153,7 +161,8 @@ def firsts(query: Ints) -> Ints:
 
 def positions(query: Ints) -> Ints:
     """Return the position of each element within its query, from 0."""
-    return np.arange(len(query)) - firsts(query)
+    index = np.arange(len(query))
+    return index - firsts(query)
 
 
 def running_sum(values: Ints, query: Ints) -> Ints:
@@ -164,7 +173,8 @@ def running_sum(values: Ints, query: Ints) -> Ints:
     sum_from_start = np.cumsum(values)  # over all queries
     # Subtract what is before the first element of the query.
     first = firsts(query)
-    sum_before_query = sum_from_start[first] - values[first]
+    sum_to_first = sum_from_start[first]
+    sum_before_query = sum_to_first - values[first]
     return sum_from_start - sum_before_query
 
 
@@ -222,7 +232,8 @@ def best_rows(query: Ints, values: Floats, n_queries: int, tie: Ints | None = No
     is_maximum = values >= threshold[query]
     maxima = np.flatnonzero(is_maximum)
     if tie is not None:
-        highest_tie_first = descending(query[maxima], tie[maxima])
+        query_of_maximum = query[maxima]
+        highest_tie_first = descending(query_of_maximum, tie[maxima])
         maxima = maxima[highest_tie_first]
     first_of_query = heads(query[maxima])
     return maxima[first_of_query]
@@ -246,7 +257,8 @@ def ideal_sums(
     differ between queries; None stands for all ranks.
     """
     positive = np.flatnonzero(gain > 0)
-    decreasing = descending(query[positive], gain[positive])
+    query_of_positive = query[positive]
+    decreasing = descending(query_of_positive, gain[positive])
     ideal_order = positive[decreasing]
     query = query[ideal_order]
     gain = gain[ideal_order]
@@ -266,7 +278,8 @@ def restore_order(order: Ints, values: Ints) -> Ints:
 
     ``order`` has the former index of each sorted element, as from `numpy.argsort`.
     """
-    restored = np.empty(len(order), dtype=np.intp)
+    n_elements = len(order)
+    restored = np.empty(n_elements, dtype=np.intp)
     restored[order] = values
     return restored
 

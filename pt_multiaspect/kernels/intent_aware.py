@@ -38,10 +38,13 @@ def alpha_dcg(hits: Hits, members: Bools, alpha: float, discount: Discount) -> F
     """
     pairs = _subtopic_hits(hits, members)
     gain_of_pair = (1.0 - alpha) ** pairs.n_above
-    subtopic_gain = np.zeros((len(members), len(hits.row)))
+    n_hits = len(hits.row)
+    shape = (len(members), n_hits)
+    subtopic_gain = np.zeros(shape)
     subtopic_gain[pairs.subtopic, pairs.hit] = gain_of_pair
     gain = _sum_subtopics(subtopic_gain)
-    return hits.total(gain * discount(hits.rank))
+    discounted_gain = gain * discount(hits.rank)
+    return hits.total(discounted_gain)
 
 
 class _SubtopicHits(NamedTuple):
@@ -64,7 +67,8 @@ def _subtopic_hits(hits: Hits, members: Bools) -> _SubtopicHits:
     # a query on a subtopic are adjacent, in the order of their ranks.
     subtopic, hit = np.nonzero(members_of_hits)
     # A number for each combination of a subtopic and a query.
-    combination = subtopic * hits.n_queries + hits.query[hit]
+    query = hits.query[hit]
+    combination = subtopic * hits.n_queries + query
     n_above = positions(combination)
     return _SubtopicHits(subtopic, hit, n_above)
 
@@ -81,7 +85,8 @@ def full_gain(n_subtopics: Floats, alpha: float, discount: Discount, depth: int)
     rank = n_above + 1
     gain = (1.0 - alpha) ** n_above
     gain_per_subtopic = (gain * discount(rank)).sum()
-    return np.asarray(n_subtopics * gain_per_subtopic, dtype=np.float64)
+    gain = n_subtopics * gain_per_subtopic
+    return np.asarray(gain, dtype=np.float64)
 
 
 def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: int | None) -> Hits:
@@ -107,8 +112,9 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
     # queue, and only the first ones of the queues are compared.
     queues = _document_queues(hits.pool_query, members, tie)
     n_above = np.zeros((len(members), hits.n_queries))  # ranked documents on each subtopic
-    rank_of_document = np.zeros(len(hits.pool_query), dtype=np.intp)  # 0: not ranked
-    last_rank = len(hits.pool_query)
+    n_documents = len(hits.pool_query)
+    rank_of_document = np.zeros(n_documents, dtype=np.intp)  # 0: not ranked
+    last_rank = n_documents
     if cutoff is not None:
         last_rank = cutoff
     rank = 0
@@ -117,12 +123,16 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
         candidates = queues.fronts()  # of all queries
         query = hits.pool_query[candidates]
         is_member = members[:, candidates]  # (n_subtopics, n_candidates)
-        gain = _gains_of_next(is_member, n_above[:, query], alpha)
+        n_above_of_query = n_above[:, query]
+        gain = _gains_of_next(is_member, n_above_of_query, alpha)
         # One index of a candidate per query: the one with the highest gain.
-        chosen = best_rows(query, gain, hits.n_queries, tie[candidates])
+        tie_of_candidate = tie[candidates]
+        chosen = best_rows(query, gain, hits.n_queries, tie_of_candidate)
         ranked_now = candidates[chosen]
         rank_of_document[ranked_now] = rank
-        n_above[:, query[chosen]] += is_member[:, chosen]
+        query_of_chosen = query[chosen]
+        is_member_chosen = is_member[:, chosen]
+        n_above[:, query_of_chosen] += is_member_chosen
         queues.remove_fronts(chosen)
     ranked = np.flatnonzero(rank_of_document)
     ranks = rank_of_document[ranked]
@@ -178,16 +188,21 @@ def _document_queues(query: Ints, members: Bools, tie: Ints) -> _DocumentQueues:
     has_subtopic = members.any(axis=0)
     useful = np.flatnonzero(has_subtopic)
     # Documents with the same query and subtopics get the same number, that of their queue.
-    subtopics = members[:, useful].astype(np.intp)
-    properties = np.vstack([subtopics, query[useful]])
-    n_queries = int(query.max(initial=-1)) + 1
-    sizes = [2] * len(members) + [n_queries]
+    useful_members = members[:, useful]
+    subtopics = useful_members.astype(np.intp)
+    query_of_useful = query[useful]
+    properties = np.vstack([subtopics, query_of_useful])
+    last_query = int(query.max(initial=-1))
+    n_queries = last_query + 1
+    n_all_subtopics = len(members)
+    sizes = [2] * n_all_subtopics + [n_queries]
     queue = row_keys(properties.T, sizes)
     # Sort by queue, then by decreasing tie.
     order = descending(queue, tie[useful])
     documents = useful[order]
     start = heads(queue[order])
-    end = np.append(start[1:], len(documents))
+    start_of_next = start[1:]
+    end = np.append(start_of_next, len(documents))
     return _DocumentQueues(documents, start, end)
 
 
@@ -207,7 +222,8 @@ def recall(hits: Hits, members: Bools) -> Floats:
     # Each subtopic is counted once, at its first hit: no hit on it is above.
     is_first_of_subtopic = pairs.n_above == 0
     n_found = hits.total(is_first_of_subtopic, query_of_pair)
-    return ratio(n_found, n_subtopics(hits, members))
+    n_of_query = n_subtopics(hits, members)
+    return ratio(n_found, n_of_query)
 
 
 def precisions(hits: Hits, members: Bools, cutoff: int) -> Floats:

@@ -194,7 +194,8 @@ def power_of_t_test(
     # The statistic t has a noncentral t distribution, with this shift. The test is significant if t
     # is outside the interval ±critical.
     sizes = np.asarray(n_clusters, dtype=np.float64)
-    freedom = np.maximum(freedom_ratio * sizes - 1, 1)
+    freedom_of_size = freedom_ratio * sizes - 1
+    freedom = np.maximum(freedom_of_size, 1)
     critical = student.isf(alpha / 2, freedom)
     shift = effect * np.sqrt(sizes)
     freedom, critical, shift = np.broadcast_arrays(freedom, critical, shift)
@@ -223,7 +224,8 @@ def _power_of_extremes(critical: Floats, freedom: Floats, shift: Floats) -> Floa
     # for the ratio r of the estimated and the true standard deviation: the test is significant if
     # r < shift / critical. The distribution of freedom · r² is chi-square.
     highest_r = shift / critical
-    power = chdtr(freedom, freedom * highest_r**2)
+    highest_chi_square = freedom * highest_r**2
+    power = chdtr(freedom, highest_chi_square)
     return np.asarray(power, dtype=np.float64)
 
 
@@ -273,32 +275,38 @@ def power_of_double_sampling(
     ndarray of float, shape (m,)
         In [0, 1], with a standard error of some .002.
     """
-    # The power is averaged over draws of three statistics of the n topics, for which the rest is
-    # known exactly.
+    # Given the regression on n topics, the power is known exactly. It is averaged over draws of
+    # what the regression depends on: the error of its slope, the labels, and the residuals.
     rng = np.random.default_rng(0)
-    normal = rng.standard_normal(_SAMPLES)
+    normal = rng.standard_normal(_SAMPLES)  # for the error of the slope
     labels = _draw_labels(n, n_topics, rng)
-    chi_square = _draw_chi_square(n - 2, rng)
+    chi_square = _draw_chi_square(n - 2, rng)  # for the sum of squared residuals
 
     # The model is H = effect + slope · L + noise · error, where L and errors are standard normal.
     # Rows are effects and columns are draws: (m, _SAMPLES).
     noise = unexplained[:, None]
     slope = np.sqrt(1 - noise**2)  # ρ
-    fitted_slope = slope + noise * normal / np.sqrt(labels.squares)
+    root_of_squares = np.sqrt(labels.squares)
+    slope_error = noise * normal / root_of_squares
+    fitted_slope = slope + slope_error
     used_slope = fitted_slope.clip(0, highest[:, None])
-    # Residuals of the fitted slope are those of the errors; another slope adds to them.
-    squares_of_errors = noise**2 * chi_square
-    added_squares = (fitted_slope - used_slope) ** 2 * labels.squares
-    squared_residuals = squares_of_errors + added_squares
+    # The sum of squared residuals is minimal for the fitted slope; another one adds to it.
+    least_squares = noise**2 * chi_square
+    difference = fitted_slope - used_slope
+    added_squares = difference**2 * labels.squares
+    squared_residuals = least_squares + added_squares
     variance = _variance_of_estimates(squared_residuals, used_slope, labels, n, n_topics)
     half_interval = _half_interval(variance, n - 2, alpha)
 
     # The estimate has a normal distribution: the mean of n errors and that of all L still vary.
     bias = (used_slope - slope) * labels.distance
     mean_of_estimate = effects[:, None] + bias
-    deviation_of_estimate = np.sqrt(noise**2 / n + slope**2 / n_topics)
+    variance_of_errors = noise**2 / n
+    variance_of_mean_label = slope**2 / n_topics
+    deviation_of_estimate = np.sqrt(variance_of_errors + variance_of_mean_label)
     power = _probability_outside(half_interval, mean_of_estimate, deviation_of_estimate)
-    return np.asarray(power.mean(axis=1))
+    mean_power = power.mean(axis=1)
+    return np.asarray(mean_power)
 
 
 def _half_interval(variance: Floats, freedom: int, alpha: float) -> Floats:
@@ -307,15 +315,18 @@ def _half_interval(variance: Floats, freedom: int, alpha: float) -> Floats:
 
     quantile = stdtrit(freedom, 1 - alpha / 2)
     error = np.sqrt(variance)
-    return np.asarray(quantile * error, dtype=np.float64)
+    half_interval = quantile * error
+    return np.asarray(half_interval, dtype=np.float64)
 
 
 def _probability_outside(limit: Floats, mean: Floats, deviation: Floats) -> Floats:
     """Return the probability that normal variables are outside the interval ±limit."""
     from scipy.special import ndtr
 
-    probability_above = ndtr((mean - limit) / deviation)
-    probability_below = ndtr((-mean - limit) / deviation)
+    distance_above = (mean - limit) / deviation
+    probability_above = ndtr(distance_above)
+    distance_below = (-mean - limit) / deviation
+    probability_below = ndtr(distance_below)
     probability = probability_above + probability_below
     return np.asarray(probability, dtype=np.float64)
 
@@ -369,14 +380,15 @@ def _draw_labels(n: int, n_topics: int, rng: np.random.Generator) -> _LabelDraws
     # The distance of the mean of all labels from that of n of them: its variance is
     # 1 / n - 1 / n_topics.
     variance_of_distance = n_further / (n * n_topics)
-    distance = rng.standard_normal(_SAMPLES) * math.sqrt(variance_of_distance)
+    deviation_of_distance = math.sqrt(variance_of_distance)
+    distance = rng.standard_normal(_SAMPLES) * deviation_of_distance
     squares = _draw_chi_square(n - 1, rng)
     squares_of_further = _draw_chi_square(n_further - 1, rng)
 
     # As in an analysis of variance: the sum of squares of all labels is that within both groups of
     # topics, and that of the distances of their means from the mean of all. The latter are
-    # `distance` for the n topics, and n / n_further · `distance` for the further ones:
-    # n · distance² + n_further · (n / n_further · distance)² = n · n_topics / n_further · distance².
+    # d = `distance` for the n topics, and d n / n_further for the further ones, which gives
+    # n d² + n_further (d n / n_further)² = d² n n_topics / n_further.
     factor_between = n * n_topics / n_further
     squares_between = factor_between * distance**2
     squares_of_all = squares + squares_of_further + squares_between
@@ -400,7 +412,9 @@ def detectable_effect(
 
     def excess_power(effect: float) -> float:
         """Return the power for an effect, minus the one that is sought: 0 at the solution."""
-        achieved = power_of_t_test(np.array(effect), np.array(n_clusters), alpha, freedom_ratio)
+        effects = np.array(effect)
+        sizes = np.array(n_clusters)
+        achieved = power_of_t_test(effects, sizes, alpha, freedom_ratio)
         return float(achieved) - power
 
     # The root is between 0 and the first effect that suffices.
@@ -446,9 +460,11 @@ def topics_needed(
     # The t distribution needs more: for large numbers, (z of alpha)² / 2 more topics. The ratio is
     # less than 1 for clusters of different sizes, of which more are needed.
     correction = z_of_alpha**2 / (2 * freedom_ratio)
-    sizes = np.ceil(normal_sizes + correction)
+    corrected_sizes = normal_sizes + correction
+    sizes = np.ceil(corrected_sizes)
     # Other numbers are searched exactly, from the one for the normal distribution up. NaN is not.
-    start = np.ceil(normal_sizes).clip(min=2)
+    rounded_up = np.ceil(normal_sizes)
+    start = rounded_up.clip(min=2)
     is_searched = start <= _LARGEST_SIZE
     sizes[is_searched] = _search_sizes(
         effects[is_searched], start[is_searched], power, alpha, freedom_ratio
@@ -489,7 +505,8 @@ def _least_sizes(start: Floats, suffices: Callable[[Floats], Bools]) -> Floats:
         is_open = enough - too_few > 1
         if not is_open.any():
             return enough
-        middle = np.floor((too_few + enough) / 2)
+        midpoint = (too_few + enough) / 2
+        middle = np.floor(midpoint)
         # Elements that are found try their result again: it is enough, and nothing changes.
         tried = np.where(is_open, middle, enough)
         is_enough = suffices(tried)
@@ -525,5 +542,6 @@ def upper_deviation(
     # less than estimate · √(freedom / number).
     freedom = freedom_ratio * n_clusters - 1
     exceeded_number = chdtri(freedom, confidence)
-    limit = deviation * math.sqrt(freedom / exceeded_number)
+    factor = math.sqrt(freedom / exceeded_number)
+    limit = deviation * factor
     return np.asarray(limit, dtype=np.float64)

@@ -92,8 +92,10 @@ class AttainableGains:
 
         Its shape is (n_documents, n_steps).
         """
-        is_above_lowest = self.positive_levels > self.lowest[:, None]
-        is_up_to_highest = self.positive_levels <= self.highest[:, None]
+        lowest_level = self.lowest[:, None]
+        is_above_lowest = self.positive_levels > lowest_level
+        highest_level = self.highest[:, None]
+        is_up_to_highest = self.positive_levels <= highest_level
         return is_above_lowest & is_up_to_highest
 
     @cached_property
@@ -117,9 +119,10 @@ class AttainableGains:
         It is the last level if no level from there on is allowed.
         """
         last_level = len(self.levels) - 1
-        nearest = np.full(len(self.allowed), last_level, dtype=np.intp)
+        n_documents = len(self.allowed)
+        nearest = np.full(n_documents, last_level, dtype=np.intp)
         allowed_above = np.empty(self.allowed.shape, dtype=np.intp)
-        for level in range(last_level, -1, -1):
+        for level in reversed(range(last_level + 1)):
             is_allowed = self.allowed[:, level]
             nearest = np.where(is_allowed, level, nearest)
             allowed_above[:, level] = nearest
@@ -128,8 +131,10 @@ class AttainableGains:
     def without_gaps(self) -> AttainableGains:
         """Return the same with all levels between the lowest and the highest of each document."""
         level = np.arange(len(self.levels))
-        is_from_lowest = level >= self.lowest[:, None]
-        is_to_highest = level <= self.highest[:, None]
+        lowest_level = self.lowest[:, None]
+        is_from_lowest = level >= lowest_level
+        highest_level = self.highest[:, None]
+        is_to_highest = level <= highest_level
         allowed = is_from_lowest & is_to_highest  # (n_documents, n_levels)
         return AttainableGains(self.levels, allowed, self.discounts)
 
@@ -139,7 +144,8 @@ class AttainableGains:
         `level` is the level of each document, shape (..., n); the result has the shape
         (..., n_steps), as there is one step per positive level.
         """
-        reaches_level = level[..., None] >= self.positive_levels  # (..., n, n_steps)
+        level_of_document = level[..., None]
+        reaches_level = level_of_document >= self.positive_levels  # (..., n, n_steps)
         counts = reaches_level.sum(axis=-2)
         return np.asarray(counts, dtype=np.intp)
 
@@ -169,9 +175,11 @@ class AttainableGains:
 
         Both parameters are arrays, which are broadcast.
         """
-        sum_to_last = self.cumulated[n_above + n_next]
+        n_to_last = n_above + n_next
+        sum_to_last = self.cumulated[n_to_last]
         sum_above = self.cumulated[n_above]
-        return np.asarray(sum_to_last - sum_above, dtype=np.float64)
+        sum_of_next = sum_to_last - sum_above
+        return np.asarray(sum_of_next, dtype=np.float64)
 
 
 class Extremes(NamedTuple):
@@ -254,11 +262,13 @@ def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[fl
     """
     lowest = _sums_at_lowest_gains(weights, parts)
     parts_with_choices = [gains for gains in parts if len(gains.open)]
-    high = _maximum_ratio(lowest, _choices_of_maximum(weights, parts_with_choices))
+    choices_of_maximum = _choices_of_maximum(weights, parts_with_choices)
+    high = _maximum_ratio(lowest, choices_of_maximum)
     # If all gains can be 0, so can the ratio, and no ratio is lower.
     if lowest.ideal == 0:
         return 0.0, high
-    low = _minimum_ratio(high, lowest, _choices_of_minimum(weights, parts_with_choices))
+    choices_of_minimum = _choices_of_minimum(weights, parts_with_choices)
+    low = _minimum_ratio(high, lowest, choices_of_minimum)
     return low, high
 
 
@@ -339,13 +349,16 @@ def _choices_of_whole_rise(weights: Floats, gains: AttainableGains) -> _Choices:
     n_open = len(gains.open)
     free = _steps_of_open_documents(gains)
     steps = gains.steps[free]
-    lightest_first = weights[gains.open][::-1]
+    weights_of_open = weights[gains.open]
+    lightest_first = weights_of_open[::-1]
     rise = steps.sum()
-    numerator = _sums_of_first(lightest_first) * rise  # (n_open + 1,)
+    sums_of_weights = _sums_of_first(lightest_first)  # (n_open + 1,)
+    numerator = sums_of_weights * rise
 
     # To the ideal, they add the discounts of their ranks at each step, times the step.
     added_discounts = _added_discounts(gains, free, n_open)  # (n_open + 1, n_steps)
-    ideal = (added_discounts * steps).sum(axis=1)
+    added_by_step = added_discounts * steps
+    ideal = added_by_step.sum(axis=1)
     return _Choices(numerator, ideal)
 
 
@@ -359,7 +372,8 @@ def _choices_by_step(weights: Floats, gains: AttainableGains) -> list[_Choices]:
     n_open = len(gains.open)
     free = _steps_of_open_documents(gains)
     steps = gains.steps[free]
-    added_weights = _sums_of_first(weights[gains.open])  # (n_open + 1,)
+    weights_of_open = weights[gains.open]
+    added_weights = _sums_of_first(weights_of_open)  # (n_open + 1,)
     added_discounts = _added_discounts(gains, free, n_open)  # (n_open + 1, n_steps)
     choices: list[_Choices] = []
     for step, discounts_of_step in zip(steps, added_discounts.T, strict=True):
@@ -426,7 +440,8 @@ def _ratio_of_best_choices(
     ideal = lowest.ideal
     # The difference is a sum over the choices, so each is made alone.
     for choice in choices:
-        difference = choice.numerator - ratio * choice.ideal
+        cost = ratio * choice.ideal
+        difference = choice.numerator - cost
         n_rising = index_of_best(difference)
         numerator += choice.numerator[n_rising]
         ideal += choice.ideal[n_rising]
@@ -514,13 +529,17 @@ class _Search:
 
         # As arrays have one row per problem, all problems have the same numbers of heavy and of
         # light documents: enough for the problem with most positive, or negative, weights.
-        by_weight = _sort_by_weight(weighted, weights[:, weighted])
+        weights_of_weighted = weights[:, weighted]
+        by_weight = _sort_by_weight(weighted, weights_of_weighted)
         n_heavy = _maximum_count(by_weight.weights > 0)
         n_light = _maximum_count(by_weight.weights < 0)
         n_not_light = len(weighted) - n_light
-        self.heavy = by_weight.columns(slice(n_heavy))
-        self.not_light = by_weight.columns(slice(n_not_light))
-        self.light = by_weight.columns(slice(n_not_light, None))
+        heavy_columns = slice(n_heavy)
+        self.heavy = by_weight.columns(heavy_columns)
+        not_light_columns = slice(n_not_light)
+        self.not_light = by_weight.columns(not_light_columns)
+        light_columns = slice(n_not_light, None)
+        self.light = by_weight.columns(light_columns)
 
     @cached_property
     def rise(self) -> Floats:
@@ -561,7 +580,8 @@ class _Search:
         All documents are at their lowest level. Heavy documents, `self.heavy`, are those of the
         highest weights in each problem. The shape is (n_problems, n_steps).
         """
-        lowest_level_of_heavy = self.gains.lowest[self.heavy.documents]  # (n_problems, n_heavy)
+        heavy_documents = self.heavy.documents  # (n_problems, n_heavy)
+        lowest_level_of_heavy = self.gains.lowest[heavy_documents]
         heavy_counts = self.gains.counts(lowest_level_of_heavy)
         return self.gains.lowest_counts - heavy_counts
 
@@ -595,7 +615,8 @@ class _Search:
         All others are at their lowest. The shape is (n_problems, n_heavy + 1).
         """
         lowest_counts = self.gains.lowest_counts
-        shape = (len(self.weights), len(lowest_counts))
+        n_problems = len(self.weights)
+        shape = (n_problems, len(lowest_counts))
         counts_of_problems = np.broadcast_to(lowest_counts, shape)
         return self._ratios_of_rising(self.heavy, self.lowest_sum, counts_of_problems)
 
@@ -607,7 +628,8 @@ class _Search:
         """
         rise = self.rise[self.not_light.documents]
         weighted_rise = self.not_light.weights * rise
-        numerator = self.lowest_sum + weighted_rise.sum(axis=1)
+        sum_of_rises = weighted_rise.sum(axis=1)
+        numerator = self.lowest_sum + sum_of_rises
         counts = self._counts_if_all_but_light_rise()
         return self._ratios_of_rising(self.light, numerator, counts)
 
@@ -649,7 +671,8 @@ class _Search:
         weighted_rise = candidates.weights * rise
         sums_of_rises = np.cumsum(weighted_rise, axis=1)
         no_rise = start[:, None]
-        numerator = np.concatenate([no_rise, no_rise + sums_of_rises], axis=1)
+        with_rises = no_rise + sums_of_rises
+        numerator = np.append(no_rise, with_rises, axis=1)
 
         n_reaching = self._numbers_reaching(candidates.documents)  # (n_problems, n + 1, n_steps)
         counts = start_counts[:, None] + n_reaching
@@ -679,8 +702,10 @@ class _Search:
         # is high with a heavier one that is low changes only the numerator, for the better. So the
         # n heaviest are high, for some n, all of which `_try_ends` has tried.
         gains = self.gains
-        have_same_lowest = _all_equal(gains.lowest[gains.open])
-        have_same_highest = _all_equal(gains.highest[gains.open])
+        lowest = gains.lowest[gains.open]
+        have_same_lowest = _all_equal(lowest)
+        highest = gains.highest[gains.open]
+        have_same_highest = _all_equal(highest)
         if have_same_lowest and have_same_highest:
             return
         negative_problems = np.flatnonzero(self.best < 0)
@@ -694,7 +719,8 @@ class _Search:
         weight = np.zeros(n_documents)  # 0 for documents below those with a weight
         weight[:n_weights] = self.weights[problem]
         while self.best[problem] < 0:
-            candidate = self._ratio_of_best_ends(weight, self.best[problem])
+            ratio_so_far = self.best[problem]
+            candidate = self._ratio_of_best_ends(weight, ratio_so_far)
             has_found_maximum = candidate <= self.best[problem]
             if has_found_maximum:
                 return
@@ -722,16 +748,19 @@ class _Search:
         """
         low_gain, high_gain = self._gain_ends(weight)
         # Rank 0, without a discount, stands for all ranks below those with a discount.
-        positive_discounts = self.gains.discounts[self.gains.discounts > 0]
+        discounts = self.gains.discounts
+        positive_discounts = discounts[discounts > 0]
         rank_discounts = np.append(0.0, positive_discounts)
 
         # At a rank, a gain is worth (weight - ratio · discount) · gain; the arrays have the shape
         # (n_documents, n_ranks + 1).
-        factor = weight[:, None] - negative_ratio * rank_discounts
+        cost = negative_ratio * rank_discounts
+        factor = weight[:, None] - cost
         worth_if_low = factor * low_gain[:, None]
         worth_if_high = factor * high_gain[:, None]
         is_high_better = worth_if_high > worth_if_low
-        better_gain = np.where(is_high_better, high_gain[:, None], low_gain[:, None])
+        low_gains = low_gain[:, None]
+        better_gain = np.where(is_high_better, high_gain[:, None], low_gains)
         worth = np.maximum(worth_if_low, worth_if_high)
 
         rank = _assign_ranks(worth)
@@ -747,7 +776,8 @@ class _Search:
         gains = self.gains
         highest_gain = gains.levels[gains.highest]
         lowest_gain = gains.levels[gains.lowest]
-        low_gain = np.where(weight >= 0, highest_gain, lowest_gain)
+        is_not_negative = weight >= 0
+        low_gain = np.where(is_not_negative, highest_gain, lowest_gain)
         return low_gain, highest_gain
 
     def _maximise_other_ratios(self) -> None:
@@ -778,7 +808,8 @@ class _Search:
             return None
         low = gains.lowest[first_document]
         high = gains.highest[first_document]
-        has_gaps = not allowed_of_first[low:high].all()
+        allowed_below_high = allowed_of_first[low:high]
+        has_gaps = not allowed_below_high.all()
         if has_gaps:
             return None
         return slice(low, high)
@@ -808,8 +839,10 @@ class _Search:
             n_rising = self._best_numbers_rising(problem, added_weights, added_discounts)
             rising_weights = np.take_along_axis(added_weights, n_rising, axis=1)  # (n, n_steps)
             rising_discounts = np.take_along_axis(added_discounts, n_rising, axis=0)
-            numerator = self.lowest_sum[problem] + rising_weights @ steps
-            ideal = lowest_ideal + rising_discounts @ steps
+            added_to_numerator = rising_weights @ steps
+            numerator = self.lowest_sum[problem] + added_to_numerator
+            added_to_ideal = rising_discounts @ steps
+            ideal = lowest_ideal + added_to_ideal
             candidate = ratio(numerator, ideal)
             # Only problems whose ratio has increased go on.
             is_better = candidate > self.best[problem]
@@ -824,7 +857,8 @@ class _Search:
         """
         weights = self.heavy.weights[problem]
         no_weight = np.zeros((len(problem), 1))
-        return np.append(no_weight, np.cumsum(weights, axis=1), axis=1)
+        cumulated_weights = np.cumsum(weights, axis=1)
+        return np.append(no_weight, cumulated_weights, axis=1)
 
     def _best_numbers_rising(
         self, problem: Ints, added_weights: Floats, added_discounts: Floats
@@ -849,7 +883,8 @@ class _Search:
         # Rounding errors are relative to the largest term of both sums.
         heaviest_weight = self.heavy.weights[problem, 0]
         largest_cost = best_ratio * self.gains.discounts[0]
-        tolerance = _TIE * np.maximum(heaviest_weight, largest_cost)
+        largest_term = np.maximum(heaviest_weight, largest_cost)
+        tolerance = _TIE * largest_term
         best_by_step = _first_maximum(added, tolerance)
         # Documents rise by a step only if they rise by those before it: [3, 1, 2] -> [3, 1, 1].
         n_rising = np.minimum.accumulate(best_by_step, axis=1)
@@ -868,7 +903,8 @@ class _Search:
         bound = highest_ratios(self.weights[inexact], gains_without_gaps)
         # A ratio that was found is attained: rounding must not make the bound lower.
         best_so_far = self.best[inexact]
-        self.best[inexact] = np.maximum(bound.value, best_so_far)
+        attained_or_bound = np.maximum(bound.value, best_so_far)
+        self.best[inexact] = attained_or_bound
 
     def _branch(self, problem: Ints) -> None:
         """Maximise ratios of at least 0 by branch and bound, as gains have gaps.
@@ -881,11 +917,14 @@ class _Search:
         cells_per_node = n_heavy * len(self.gains.levels)
         nodes_at_once = max(1, _BATCH // cells_per_node)
         while len(pending.problem):
-            batch = pending.take(slice(nodes_at_once))
-            later = pending.take(slice(nodes_at_once, None))
+            first_nodes = slice(nodes_at_once)
+            batch = pending.take(first_nodes)
+            other_nodes = slice(nodes_at_once, None)
+            later = pending.take(other_nodes)
             # Problems with too many nodes are given up: they are marked as not exact.
             is_continued = self.exact[batch.problem]
-            children = self._process_nodes(batch.take(is_continued))
+            continued = batch.take(is_continued)
+            children = self._process_nodes(continued)
             # Depth first: the children of nodes come before other nodes, so that few are pending.
             pending = _join_nodes([children, later])
 
@@ -908,12 +947,16 @@ class _Search:
 
         # All levels are allowed: the best ones for the ratio so far. If the ratio has increased,
         # others can be better, and the node is tried again; otherwise it is done.
-        is_attainable = np.asarray(is_allowed.all(axis=1), dtype=np.bool_)
+        all_are_allowed = is_allowed.all(axis=1)
+        is_attainable = np.asarray(all_are_allowed, dtype=np.bool_)
         repeated = nodes.take(is_attainable & is_improved)
         # A level is in a gap: the node is split, unless it has no ratio above the best one.
         is_split = ~is_attainable & has_excess
-        below, above = self._split(nodes.take(is_split), level[is_split], is_allowed[is_split])
-        self._count_nodes(nodes.problem[is_split])
+        split_nodes = nodes.take(is_split)
+        split_level = level[is_split]
+        is_allowed_of_split = is_allowed[is_split]
+        below, above = self._split(split_nodes, split_level, is_allowed_of_split)
+        self._count_nodes(split_nodes.problem)
         return _join_nodes([repeated, below, above])
 
     def _count_nodes(self, problem: Ints) -> None:
@@ -945,7 +988,8 @@ class _Search:
         is_other_level = level_above != level_below
         if is_other_level.any():
             self._keep_best(problem, level_above)
-        return np.asarray(self.best[problem] > earlier_best, dtype=np.bool_)
+        is_increased = self.best[problem] > earlier_best
+        return np.asarray(is_increased, dtype=np.bool_)
 
     def _keep_best(self, problem: Ints, level: Ints) -> None:
         """Store the ratios at these levels of the heavy documents if they are higher than the best.
@@ -973,18 +1017,21 @@ class _Search:
         below, above : _Nodes
             The same nodes, in which this document must be below the gap, or above it.
         """
-        # The document of each node: its column among the heavy documents, and its number.
+        # The first document in a gap, of each node: its column among the heavy ones, its number.
         node = np.arange(len(nodes.problem))
         is_in_gap = ~is_allowed
         column = is_in_gap.argmax(axis=1)  # of a mask, it is the first True
-        document = self.heavy.documents[nodes.problem, column]
+        heavy_documents = self.heavy.documents
+        document = heavy_documents[nodes.problem, column]
         level_in_gap = level[node, column]
 
         high = nodes.high.copy()
-        high[node, column] = self.gains.allowed_below[document, level_in_gap]
+        highest_below = self.gains.allowed_below[document, level_in_gap]
+        high[node, column] = highest_below
         below = _Nodes(nodes.problem, nodes.low, high)
         low = nodes.low.copy()
-        low[node, column] = self.gains.allowed_above[document, level_in_gap]
+        lowest_above = self.gains.allowed_above[document, level_in_gap]
+        low[node, column] = lowest_above
         above = _Nodes(nodes.problem, low, nodes.high)
         return below, above
 
@@ -1004,9 +1051,13 @@ class _Search:
         # Begin with all documents at their lowest level, and add what the heavy ones rise.
         documents = self.heavy.documents[problem]
         lowest_level = self.gains.lowest[documents]
-        rise = self.gains.levels[level] - self.gains.levels[lowest_level]
-        weighted_rise = self.heavy.weights[problem] * rise
-        numerator = self.lowest_sum[problem] + weighted_rise.sum(axis=1)
+        lowest_gain = self.gains.levels[lowest_level]
+        gain = self.gains.levels[level]
+        rise = gain - lowest_gain
+        weight = self.heavy.weights[problem]
+        weighted_rise = weight * rise
+        sum_of_rises = weighted_rise.sum(axis=1)
+        numerator = self.lowest_sum[problem] + sum_of_rises
         return np.asarray(numerator, dtype=np.float64)
 
     def _counts(self, problem: Ints, level: Ints) -> Ints:
@@ -1040,7 +1091,8 @@ class _Search:
         counts_at_low = self._counts(nodes.problem, nodes.low)
         added = self._increase_by_rising(nodes.problem, is_free, counts_at_low)
         # At a step, either some of the heaviest documents rise, or none, which adds 0.
-        most_added = np.maximum(added.max(axis=1), 0.0)  # (n_nodes, n_steps)
+        most_added_by_some = added.max(axis=1)
+        most_added = np.maximum(most_added_by_some, 0.0)  # (n_nodes, n_steps)
         level = self._best_levels(nodes, is_free, added)
         has_excess = self._has_excess(nodes, counts_at_low, most_added)
         return level, has_excess
@@ -1074,7 +1126,8 @@ class _Search:
         added_discounts = self.gains.discounts_of_next(n_above, n_rising)
         best_ratio = self.best[problem]
         cost = best_ratio[:, None, None] * added_discounts
-        return np.asarray(added_weights - cost, dtype=np.float64)
+        added = added_weights - cost
+        return np.asarray(added, dtype=np.float64)
 
     def _best_levels(self, nodes: _Nodes, is_free: Bools, added: Floats) -> Ints:
         """Return the level of each heavy document if the best number of documents rises.
@@ -1092,8 +1145,10 @@ class _Search:
         -------
         ndarray of int, shape (n_nodes, n_heavy)
         """
-        rises = is_free & self._is_chosen(nodes.problem, added)
-        is_at_or_below_low = self.gains.positive_levels <= nodes.low[:, :, None]
+        is_chosen = self._is_chosen(nodes.problem, added)
+        rises = is_free & is_chosen
+        positive_levels = self.gains.positive_levels
+        is_at_or_below_low = positive_levels <= nodes.low[:, :, None]
         can_reach = rises | is_at_or_below_low  # (n_nodes, n_heavy, n_steps)
         # A document reaches a level only if it reaches all levels below it. Of three positive
         # levels, [True, False, True] -> [True, False, False]: the number of True is its level, 1.
@@ -1122,8 +1177,11 @@ class _Search:
         last_chosen = _first_maximum(added, tolerance)  # (n_nodes, n_steps)
         n_heavy = added.shape[1]
         document = np.arange(n_heavy)[:, None]
-        is_down_to_last = document <= last_chosen[:, None]
-        is_worthwhile = added.max(axis=1) - tolerance[:, None] > 0
+        last_document = last_chosen[:, None]
+        is_down_to_last = document <= last_document
+        most_added = added.max(axis=1)  # (n_nodes, n_steps)
+        surely_added = most_added - tolerance[:, None]
+        is_worthwhile = surely_added > 0
         is_chosen = is_down_to_last & is_worthwhile[:, None]
         return np.asarray(is_chosen, dtype=np.bool_)
 
@@ -1138,7 +1196,8 @@ class _Search:
         largest_discount = self.gains.discounts[0]  # discounts do not increase
         largest_cost = self.best[problem] * largest_discount
         largest_term = np.maximum(largest_weight, largest_cost)
-        return np.asarray(_TIE * largest_term, dtype=np.float64)
+        rounding_error = _TIE * largest_term
+        return np.asarray(rounding_error, dtype=np.float64)
 
     def _has_excess(self, nodes: _Nodes, counts_at_low: Ints, most_added: Floats) -> Bools:
         """Return whether the maximum of numerator - best ratio · ideal is above 0.
@@ -1156,11 +1215,13 @@ class _Search:
         """
         numerator_at_low = self._numerators(nodes.problem, nodes.low)
         ideal_at_low = self.gains.ideal(counts_at_low)
-        ideal_cost = self.best[nodes.problem] * ideal_at_low
+        best_ratio = self.best[nodes.problem]
+        ideal_cost = best_ratio * ideal_at_low
         added_by_rising = most_added @ self.gains.steps
         excess = numerator_at_low + added_by_rising - ideal_cost
         rounding_error = self._rounding_of_excess(nodes, ideal_cost)
-        return np.asarray(excess > rounding_error, dtype=np.bool_)
+        has_excess = excess > rounding_error
+        return np.asarray(has_excess, dtype=np.bool_)
 
     def _rounding_of_excess(self, nodes: _Nodes, ideal_cost: Floats) -> Floats:
         """Return a bound of the rounding error of Σ weight · gain - `ideal_cost`, shape (n_nodes,).
@@ -1169,13 +1230,15 @@ class _Search:
         kinds of terms: those of all documents at their lowest gain, and those of heavy documents
         that rise from there, at most to the highest level of the node.
         """
-        terms_at_lowest = self.absolute_lowest_sum[nodes.problem]
+        sum_at_lowest = self.absolute_lowest_sum[nodes.problem]
         # A rise is less than the gain to which it leads.
         highest_gain = self.gains.levels[nodes.high]
-        weight = np.abs(self.heavy.weights[nodes.problem])
-        terms_of_rises = (weight * highest_gain).sum(axis=1)
-        sum_of_terms = terms_at_lowest + terms_of_rises + ideal_cost
-        return np.asarray(_ROUNDING * sum_of_terms, dtype=np.float64)
+        weight = self.heavy.weights[nodes.problem]
+        terms_of_rises = np.abs(weight) * highest_gain  # (n_nodes, n_heavy)
+        sum_of_rises = terms_of_rises.sum(axis=1)
+        sum_of_terms = sum_at_lowest + sum_of_rises + ideal_cost
+        rounding_error = _ROUNDING * sum_of_terms
+        return np.asarray(rounding_error, dtype=np.float64)
 
 
 def _maximum_count(mask: Bools) -> int:
@@ -1199,7 +1262,8 @@ def _first_maximum(values: Floats, tolerance: Floats) -> Ints:
     ndarray of int, shape (n, n_steps)
     """
     highest = values.max(axis=1, keepdims=True)
-    is_maximum = values >= highest - tolerance[:, None, None]
+    threshold = highest - tolerance[:, None, None]
+    is_maximum = values >= threshold
     # `argmax` of a mask is the index of the first True.
     first = is_maximum.argmax(axis=1)
     return np.asarray(first, dtype=np.intp)
@@ -1222,6 +1286,7 @@ def _assign_ranks(worth: Floats) -> Ints:
     worth_at_rank_0 = worth[:, :1]
     worth_above_rank_0 = worth[:, 1:] - worth_at_rank_0
     assigned, column = linear_sum_assignment(worth_above_rank_0, maximize=True)
-    rank = np.zeros(len(worth), dtype=np.intp)
+    n_documents = len(worth)
+    rank = np.zeros(n_documents, dtype=np.intp)
     rank[assigned] = column + 1  # column 0 is rank 1
     return rank

@@ -213,7 +213,8 @@ def _estimate_mean_of_strata(
 
     # The mean is the sum of the groups' means, whose squared errors add up, / number of groups.
     means = means_by_group.mean(axis=-1)
-    error_of_sum = np.sqrt(squared_errors.sum(axis=-1))
+    squared_error_of_sum = squared_errors.sum(axis=-1)
+    error_of_sum = np.sqrt(squared_error_of_sum)
     errors = error_of_sum / len(groups.topics)
     return MeanEstimates(means, errors, freedom)
 
@@ -238,10 +239,12 @@ def _welch_satterthwaite(squared_errors: Floats, freedoms: Floats) -> Floats:
     # e / Σ e.
     with np.errstate(divide="ignore", invalid="ignore"):
         share = squared_errors / total[..., None]
-        sum_of_ratios = (share**2 / freedoms).sum(axis=-1)
+        ratios = share**2 / freedoms
+        sum_of_ratios = ratios.sum(axis=-1)
         freedom = 1 / sum_of_ratios
     has_no_error = total == 0
-    freedom_or_sum = np.where(has_no_error, freedoms.sum(), freedom)
+    sum_of_freedoms = freedoms.sum()
+    freedom_or_sum = np.where(has_no_error, sum_of_freedoms, freedom)
     return np.asarray(freedom_or_sum, dtype=np.float64)
 
 
@@ -288,8 +291,10 @@ def variance(
     else:
         estimate = n_clusters * _cr2_squared_error(deviations, clusters)
     # The variance of equal values is exactly 0, also if they differ by rounding.
-    largest_deviation = np.abs(deviations).max(axis=-1)
-    is_constant = largest_deviation <= TOLERANCE * np.asarray(largest)
+    absolute_deviations = np.abs(deviations)
+    largest_deviation = absolute_deviations.max(axis=-1)
+    largest_rounding_error = TOLERANCE * np.asarray(largest)
+    is_constant = largest_deviation <= largest_rounding_error
     return np.where(is_constant, 0.0, estimate)
 
 
@@ -312,7 +317,8 @@ def _sum_of_squares_of_cr2(share: Floats) -> float:
     # (Σ f)²; on the diagonal, s² replaces f²: the difference s² - f² is s² (1 - 2 s) / (1 - s)².
     factors = share**2 / (1 - share)
     factor_sum = factors.sum()
-    differences_on_diagonal = share**2 * (1 - 2 * share) / (1 - share) ** 2
+    squared_rest = (1 - share) ** 2
+    differences_on_diagonal = share**2 * (1 - 2 * share) / squared_rest
     return float(differences_on_diagonal.sum() + factor_sum**2)
 
 
@@ -358,14 +364,16 @@ def mean_covariances(values: Floats, clusters: Clusters, largest: Floats) -> Flo
         return _sums_of_products(deviations) / divisor
     # The CR2 estimator, Σ s² d d' / (1 - s) for clusters with the fraction s of the topics.
     share = clusters.sizes / clusters.n_topics
-    scaled_deviations = deviations * share / np.sqrt(1 - share)
+    root_of_rest = np.sqrt(1 - share)
+    scaled_deviations = deviations * share / root_of_rest
     return _sums_of_products(scaled_deviations)
 
 
 def _sums_of_products(deviations: Floats) -> Floats:
     """Return Σ d d' over the clusters for each pair of means, shape (..., n_means, n_means)."""
     transposed = deviations.swapaxes(-1, -2)
-    return np.asarray(deviations @ transposed, dtype=np.float64)
+    sums_of_products = deviations @ transposed
+    return np.asarray(sums_of_products, dtype=np.float64)
 
 
 def standard_error(

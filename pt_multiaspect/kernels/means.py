@@ -19,7 +19,8 @@ def arithmetic(values: Floats, weights: Floats) -> Floats:
     Values x and weights w have the shape (n_terms, n_queries), as in the other functions.
     """
     products = weights * values
-    mean = np.asarray(products.sum(axis=0), dtype=np.float64)
+    sum_of_products = products.sum(axis=0)
+    mean = np.asarray(sum_of_products, dtype=np.float64)
     return _clip_to_maximum(mean, values, weights)
 
 
@@ -57,14 +58,17 @@ def geometric(values: Floats, weights: Floats) -> Floats:
     logs = np.zeros_like(values)
     np.log(values, out=logs, where=has_log)
     weighted_logs = weights * logs
-    mean = np.exp(weighted_logs.sum(axis=0))
-    mean = np.where(_has_positive_mean(is_counted, is_positive), mean, 0.0)
+    mean_log = weighted_logs.sum(axis=0)
+    mean = np.exp(mean_log)
+    has_positive_mean = _has_positive_mean(is_counted, is_positive)
+    mean = np.where(has_positive_mean, mean, 0.0)
     return _clip_to_maximum(mean, values, weights)
 
 
 def geometric_slope(values: Floats, weights: Floats) -> Floats:
     """Return the gradient of `geometric` at positive values, w mean / x."""
-    slope = weights * geometric(values, weights) / values
+    mean = geometric(values, weights)
+    slope = weights * mean / values
     return np.asarray(slope, dtype=np.float64)
 
 
@@ -76,7 +80,8 @@ def _has_positive_mean(is_counted: Bools, is_positive: Bools) -> Bools:
     is_counted_zero = is_counted & ~is_positive
     has_zero = is_counted_zero.any(axis=0)
     has_terms = is_counted.any(axis=0)
-    return np.asarray(has_terms & ~has_zero, dtype=np.bool_)
+    has_positive_mean = has_terms & ~has_zero
+    return np.asarray(has_positive_mean, dtype=np.bool_)
 
 
 def _clip_to_maximum(mean: Floats, values: Floats, weights: Floats) -> Floats:

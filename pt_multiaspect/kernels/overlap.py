@@ -28,7 +28,8 @@ def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
     ideal = _ideal_ranking(hits, gain, p)
     rbo = sums(ideal.query, ideal.contributions, hits.n_queries)
     # Rounding may exceed the maximum.
-    return np.minimum(ratio(rbo, ideal.maximum), 1.0)
+    relative_rbo = ratio(rbo, ideal.maximum)
+    return np.minimum(relative_rbo, 1.0)
 
 
 def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
@@ -38,7 +39,8 @@ def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
     maximum; 0 for documents that are not in the ideal ranking.
     """
     ideal = _ideal_ranking(hits, gain, p)
-    contribution = ratio(ideal.contributions, ideal.maximum[ideal.query])
+    maximum_of_query = ideal.maximum[ideal.query]
+    contribution = ratio(ideal.contributions, maximum_of_query)
     n_judged = len(gain)
     contribution_of_judged = np.zeros(n_judged)
     contribution_of_judged[ideal.documents] = contribution
@@ -60,13 +62,16 @@ class _IdealRanking(NamedTuple):
 def _ideal_ranking(hits: Hits, gain: Floats, p: float) -> _IdealRanking:
     """Return the ideal ranking of each query, and its overlap with the ranking."""
     # The rank of each judged document; one that was not retrieved is below the last depth.
-    rank_of_document = np.full(len(gain), DEPTH + 1, dtype=np.intp)
+    n_judged = len(gain)
+    rank_below = DEPTH + 1
+    rank_of_document = np.full(n_judged, rank_below, dtype=np.intp)
     rank_of_document[hits.row] = hits.rank
     documents = _ideal_order(hits.pool_query, gain, rank_of_document)
     query = hits.pool_query[documents]
     ideal_rank = positions(query) + 1
     # Both rankings have a document among their first k from the larger one of its ranks on.
-    rank_in_both = np.maximum(ideal_rank, rank_of_document[documents])
+    actual_rank = rank_of_document[documents]
+    rank_in_both = np.maximum(ideal_rank, actual_rank)
     contributions = _contributions_from(rank_in_both, p)
     ideal_contributions = _contributions_from(ideal_rank, p)
     maximum = sums(query, ideal_contributions, hits.n_queries)
@@ -81,7 +86,9 @@ def _ideal_order(query: Ints, gain: Floats, rank: Ints) -> Ints:
     """
     positive = np.flatnonzero(gain > 0)
     # `lexsort` sorts by its last key first.
-    order = np.lexsort((rank[positive], -gain[positive], query[positive]))
+    gain_key = -gain[positive]
+    query_key = query[positive]
+    order = np.lexsort((rank[positive], gain_key, query_key))
     return positive[order]
 
 

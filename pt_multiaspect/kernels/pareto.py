@@ -28,7 +28,8 @@ def is_on_front(points: Floats) -> Bools:
     ndarray of bool, shape (n_points,)
         Equal points are on the front together.
     """
-    has_nan = np.asarray(np.isnan(points).any(axis=1), dtype=np.bool_)
+    is_nan = np.isnan(points)
+    has_nan = np.asarray(is_nan.any(axis=1), dtype=np.bool_)
     is_candidate = ~has_nan
     candidates = points[is_candidate]
     n_candidates = len(candidates)

@@ -185,7 +185,8 @@ class LinearProgress(ConvexProgress):
         n_with_gain_or_higher = np.cumsum(n_with_gain, axis=1)
         n_highest_placed = np.insert(n_with_gain_or_higher, 0, 0, axis=1)
         ends = rank + n_highest_placed.astype(np.intp)  # (n_states, n_gains + 1)
-        discounts_of_gain = np.diff(self._discount_sums[ends], axis=1)
+        sums_to_ends = self._discount_sums[ends]
+        discounts_of_gain = np.diff(sums_to_ends, axis=1)
         total_gain = discounts_of_gain @ self._distinct_gains
         return np.asarray(total_gain, dtype=np.float64)
 
@@ -266,7 +267,8 @@ class APProgress(BinaryProgress, ConvexProgress):
         counted_reciprocals = np.where(is_counted, reciprocals, 0.0)
         self.factor = np.append(counted_reciprocals, 0.0)
         # Harmonic numbers, 1 + 1/2 + … + 1/n for n = 0, 1, …, give sums over adjacent ranks.
-        self._harmonic_numbers = np.append(0.0, np.cumsum(reciprocals))
+        sums_of_reciprocals = np.cumsum(reciprocals)
+        self._harmonic_numbers = np.append(0.0, sums_of_reciprocals)
 
     def level(self, counts: NDArray[np.number]) -> Floats:
         """Return F (F + 1) / 2R for F positive documents of R, the sum of 1, 2, …, F over R."""
@@ -297,7 +299,8 @@ class APProgress(BinaryProgress, ConvexProgress):
         # 1 - n_others / k. The sum of 1 / k is a difference of two harmonic numbers.
         n_others = rank - n_found
         last_rank = rank + n_following
-        sum_of_reciprocals = self._harmonic_numbers[last_rank] - self._harmonic_numbers[rank]
+        sum_to_rank = self._harmonic_numbers[rank]
+        sum_of_reciprocals = self._harmonic_numbers[last_rank] - sum_to_rank
         sum_of_precisions = n_following - n_others * sum_of_reciprocals
         gain = sum_of_precisions / self._norm
         return np.asarray(gain, dtype=np.float64)

@@ -30,7 +30,8 @@ def errors(hits: Hits, grade: Ints) -> Floats:
     is_better = grade_of_hit > 0
     better = hits.select(is_better)
     error = np.zeros(len(hits.query))
-    error[is_better] = _errors_of_better(better, grade_of_hit[is_better])
+    better_grade = grade_of_hit[is_better]
+    error[is_better] = _errors_of_better(better, better_grade)
     return error
 
 
@@ -39,7 +40,9 @@ def _errors_of_better(better: Hits, grade: Ints) -> Ints:
 
     `better` are these hits alone, and `grade` is the grade of each.
     """
-    ideal_rank = ranks_within_queries(better.query, grade.astype(np.float64))
+    # Ranks are by decreasing grade; documents of the same grade keep their order.
+    sort_value = grade.astype(np.float64)
+    ideal_rank = ranks_within_queries(better.query, sort_value)
     ideal_rank_above = _ideal_ranks_above(better, ideal_rank)
     n_ranks_too_low = np.maximum(ideal_rank_above - ideal_rank, 0)
     has_document_above = better.rank > 1
@@ -54,10 +57,14 @@ def _ideal_ranks_above(better: Hits, ideal_rank: Ints) -> Ints:
     # The document above is the previous hit if that is of the same query and one rank above.
     # Otherwise it has the lowest grade.
     result = _ideal_ranks_of_lowest_above(better)
-    has_same_query = better.query[1:] == better.query[:-1]
-    has_next_rank = better.rank[1:] == better.rank[:-1] + 1
+    previous_query = better.query[:-1]
+    has_same_query = better.query[1:] == previous_query
+    next_rank = better.rank[:-1] + 1
+    has_next_rank = better.rank[1:] == next_rank
     is_below_previous = has_same_query & has_next_rank
-    result[1:] = np.where(is_below_previous, ideal_rank[:-1], result[1:])
+    ideal_rank_of_previous = ideal_rank[:-1]
+    rank_if_lowest = result[1:]
+    result[1:] = np.where(is_below_previous, ideal_rank_of_previous, rank_if_lowest)
     return result
 
 
@@ -71,15 +78,17 @@ def _ideal_ranks_of_lowest_above(better: Hits) -> Ints:
     n_above = better.rank - 1
     n_better_above = positions(better.query)
     n_lowest_above = n_above - n_better_above
-    return n_better[better.query] + n_lowest_above
+    n_better_of_query = n_better[better.query]
+    return n_better_of_query + n_lowest_above
 
 
 class _WorstErrors(NamedTuple):
     """The errors ε of the worst rankings as long as those of some queries.
 
-    The worst ranking of n documents has the errors n - 1, n - 3, …, down to 1 or 2. The arrays
-    `error`, `discount` and `length_index` have one element per error, for each length once:
-    rankings of 2 and 5 documents have the errors [1, 4, 2] and the length indices [0, 1, 1].
+    The worst ranking of n documents has the errors n - 1, n - 3, …, down to 1 or 2, with the
+    discounts 1 / (1 + log2(1 + j)) for j = 0, 1, …. Queries with the same length share them: the
+    arrays `error`, `discount` and `length_index` have one element per error of each distinct
+    length. Lengths of 2 and 5 have the errors [1, 4, 2] and the length indices [0, 1, 1].
     """
 
     error: Ints
@@ -93,16 +102,21 @@ class _WorstErrors(NamedTuple):
         """Return the errors of rankings as long as those of queries with `n_ret` documents."""
         lengths, index_of_query = np.unique(n_ret, return_inverse=True)
         n_errors = lengths // 2
-        length_index = np.repeat(np.arange(len(lengths)), n_errors)
-        j = positions(length_index)  # 0, 1, … for the errors of a ranking
-        error = lengths[length_index] - 1 - 2 * j
-        discount = 1.0 / (1.0 + np.log2(1.0 + j))
+        indices = np.arange(len(lengths))
+        length_index = np.repeat(indices, n_errors)
+        j = positions(length_index)
+        length = lengths[length_index]
+        error = length - 1 - 2 * j
+        divisor = 1.0 + np.log2(1.0 + j)
+        discount = 1.0 / divisor
         return cls(error, discount, length_index, index_of_query)
 
     def discounted_sums(self, cost: Floats | Ints) -> Floats:
         """Return Σ cost · discount of the worst ranking of each query, given the errors' costs."""
-        n_lengths = int(self.index_of_query.max(initial=-1)) + 1
-        sum_of_length = sums(self.length_index, cost * self.discount, n_lengths)
+        last_index = int(self.index_of_query.max(initial=-1))
+        n_lengths = last_index + 1
+        discounted_cost = cost * self.discount
+        sum_of_length = sums(self.length_index, discounted_cost, n_lengths)
         return sum_of_length[self.index_of_query]
 
 
@@ -127,12 +141,14 @@ def _increase_of_product(
     """
     # With one more aspect, the product P = Π μ becomes P μ, and the difference D = Π(μ + ε) - P
     # becomes (D + P) (μ + ε) - P μ = D (μ + ε) + P ε.
-    difference: Floats = np.zeros(len(increases[0]))
+    n_elements = len(increases[0])
+    difference: Floats = np.zeros(n_elements)
     product = 1.0
     for factor, increase in zip(factors, increases, strict=True):
         old_part = difference * (factor + increase)
         new_part = product * increase
-        difference = np.asarray(old_part + new_part, dtype=np.float64)
+        next_difference = old_part + new_part
+        difference = np.asarray(next_difference, dtype=np.float64)
         product *= factor
     return difference
 
@@ -149,7 +165,8 @@ def nlre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[f
     """Return NLRE as 1 minus the errors of adjacent documents, at the rank of the lower one."""
     error_of_hit = _nlre_errors(hits, epsilons, constants)
     maximum = _nlre_maxima(hits, constants)
-    relative_error = ratio(error_of_hit, maximum[hits.query])
+    maximum_of_query = maximum[hits.query]
+    relative_error = ratio(error_of_hit, maximum_of_query)
     contribution = 0.0 - relative_error  # unlike -relative_error, never -0
     # Without its error, a hit would raise the value by the whole error.
     return _breakdown_from_one(hits, contribution, swap_cost=relative_error)
@@ -202,7 +219,8 @@ def _breakdown_from_one(
 def _nlre_errors(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
     """Return the discounted error of each hit relative to the document above it."""
     cost = _increase_of_product(constants, epsilons)
-    return cost / _pair_divisors(hits)
+    divisor = _pair_divisors(hits)
+    return cost / divisor
 
 
 def _nlre_maxima(hits: Hits, constants: Sequence[float]) -> Floats:
@@ -242,9 +260,11 @@ def ngre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[f
     error_to_hit = _global_errors_to_hits(hits, errors_of_aspects)
     # Down to the hit above: the previous element, and 0 for the first hit of a query.
     is_first = positions(hits.query) == 0
-    error_above = np.where(is_first, 0.0, np.roll(error_to_hit, 1))
+    error_to_previous = np.roll(error_to_hit, 1)
+    error_above = np.where(is_first, 0.0, error_to_previous)
 
-    maximum = _ngre_maxima(hits, constants)[hits.query]
+    maxima = _ngre_maxima(hits, constants)
+    maximum = maxima[hits.query]
     contribution = ratio(error_above - error_to_hit, maximum)
     decrease_without_hit = _decreases_without_hits(hits, errors_of_aspects)
     swap_cost = ratio(decrease_without_hit, maximum)
@@ -272,7 +292,8 @@ def _decreases_without_hits(hits: Hits, errors_of_aspects: Sequence[Floats]) -> 
         all_sums.append(total)
         difference = total[hits.query] - error
         # Rounding may give differences below 0.
-        sums_without_hit.append(np.maximum(difference, 0.0))
+        sum_without_hit = np.maximum(difference, 0.0)
+        sums_without_hit.append(sum_without_hit)
     global_error = _global_error(all_sums)
     error_without_hit = _global_error(sums_without_hit)
     return global_error[hits.query] - error_without_hit

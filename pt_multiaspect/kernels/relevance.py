@@ -43,7 +43,8 @@ def is_first(hits: Hits, relevant: Bools) -> Bools:
     relevant_hits = np.flatnonzero(relevant[hits.row])
     position_in_query = positions(hits.query[relevant_hits])
     first = relevant_hits[position_in_query == 0]
-    result = np.zeros(len(hits.row), dtype=np.bool_)
+    n_hits = len(hits.row)
+    result = np.zeros(n_hits, dtype=np.bool_)
     result[first] = True
     return result
 
@@ -62,14 +63,16 @@ def stopping_chance(hits: Hits, stop: Floats) -> Floats:
     goes_on = 1.0 - stops_if_reached
     # The user reaches a hit after going on at all hits above it; the product is of these alone.
     reaches = running_product(goes_on, hits.query)
-    return np.asarray(stops_if_reached * reaches, dtype=np.float64)
+    probability = stops_if_reached * reaches
+    return np.asarray(probability, dtype=np.float64)
 
 
 def stop_probability(gain: Floats, top: float) -> Floats:
     """Return (2^gain - 1) / 2^top, without overflow."""
     # (2^gain - 1) / 2^top = 2^(gain - top) - 2^-top
     scaled_power = np.exp2(gain - top)
-    return np.asarray(scaled_power - np.exp2(-top), dtype=np.float64)
+    probability = scaled_power - np.exp2(-top)
+    return np.asarray(probability, dtype=np.float64)
 
 
 def discounted_by_lack(hits: Hits, target: Target) -> Floats:
@@ -118,7 +121,8 @@ def _ideal_sum(hits: Hits, target: Target) -> Floats:
     first_of_query = np.cumsum(n_judged) - n_judged
     n_ranks_above = ideal_rank - 1
     position_of_rank = first_of_query[hits.query] + n_ranks_above
-    ideal_sum = sum_to_rank[position_of_rank] + n_ranks_below
+    sum_to_ideal_rank = sum_to_rank[position_of_rank]
+    ideal_sum = sum_to_ideal_rank + n_ranks_below
     return np.asarray(ideal_sum, dtype=np.float64)
 
 
@@ -144,7 +148,8 @@ def expected_search_length(
     """
     levels = _levels(level, hits, positive, target, n_positive)
     # Queries with fewer relevant documents than wanted need all of them.
-    n_needed = np.minimum(wanted, n_positive).astype(np.intp)
+    n_available = np.minimum(wanted, n_positive)
+    n_needed = n_available.astype(np.intp)
     expected = _lengths_to_needed(levels, n_needed)
     # Without relevant documents, the search goes through all documents.
     all_non_relevant = sums(levels.query, levels.n_non_relevant, hits.n_queries)
@@ -171,9 +176,12 @@ def _lengths_to_needed(levels: _Levels, n_needed: Ints) -> Floats:
     non_relevant_to_level = running_sum(levels.n_non_relevant, query)
     non_relevant_before = non_relevant_to_level - levels.n_non_relevant
     still_needed = n_needed_of_level - relevant_before
-    passed_in_level = levels.n_non_relevant * still_needed / (levels.n_relevant + 1.0)
+    n_intervals = levels.n_relevant + 1.0
+    passed_in_level = levels.n_non_relevant * still_needed / n_intervals
     length = non_relevant_before + passed_in_level
-    return sums(query[is_last], length[is_last], len(n_needed))
+    n_queries = len(n_needed)
+    query_of_last = query[is_last]
+    return sums(query_of_last, length[is_last], n_queries)
 
 
 class _Levels(NamedTuple):
@@ -199,26 +207,36 @@ def _levels(
     n_non_relevant = np.append(retrieved.n_non_relevant, rest.n_non_relevant)
     # The stable order keeps the rest of a query behind its other levels.
     order = np.argsort(query, kind="stable")
-    return _Levels(query[order], n_relevant[order], n_non_relevant[order])
+    query_in_order = query[order]
+    return _Levels(query_in_order, n_relevant[order], n_non_relevant[order])
 
 
 def _levels_of_retrieved(level: Ints, hits: Hits, positive: Bools) -> _Levels:
     """Return the levels of retrieved documents, which are numbered from 0 over all queries."""
-    n_levels = int(level.max(initial=-1)) + 1
+    last_level = int(level.max(initial=-1))
+    n_levels = last_level + 1
     n_documents = np.bincount(level, minlength=n_levels)
     level_of_hit = level[hits.retrieved_index]
     is_relevant_hit = positive[hits.row]
-    n_relevant = np.bincount(level_of_hit[is_relevant_hit], minlength=n_levels)
-    query_of_document = np.repeat(np.arange(hits.n_queries), hits.n_ret)
-    query = query_of_document[heads(level)]
-    return _Levels(query, n_relevant, n_documents - n_relevant)
+    level_of_relevant_hit = level_of_hit[is_relevant_hit]
+    n_relevant = np.bincount(level_of_relevant_hit, minlength=n_levels)
+    all_queries = np.arange(hits.n_queries)
+    query_of_document = np.repeat(all_queries, hits.n_ret)
+    first_document_of_level = heads(level)
+    query = query_of_document[first_document_of_level]
+    n_non_relevant = n_documents - n_relevant
+    return _Levels(query, n_relevant, n_non_relevant)
 
 
 def _levels_of_rest(hits: Hits, positive: Bools, target: Target, n_positive: Floats) -> _Levels:
     """Return one level per query: its judged documents that were not retrieved."""
     query = np.arange(hits.n_queries)
-    n_judged_hits = hits.total(target.judged[hits.row])
-    n_documents = target.total(target.judged) - n_judged_hits
-    n_relevant = n_positive - hits.total(positive[hits.row])
-    n_non_relevant = n_documents - n_relevant
-    return _Levels(query, n_relevant.astype(np.intp), n_non_relevant.astype(np.intp))
+    is_judged_hit = target.judged[hits.row]
+    n_judged_hits = hits.total(is_judged_hit)
+    n_judged = target.total(target.judged)
+    n_documents = n_judged - n_judged_hits
+    is_relevant_hit = positive[hits.row]
+    n_relevant_hits = hits.total(is_relevant_hit)
+    n_relevant = (n_positive - n_relevant_hits).astype(np.intp)
+    n_non_relevant = n_documents.astype(np.intp) - n_relevant
+    return _Levels(query, n_relevant, n_non_relevant)

@@ -18,9 +18,11 @@ def _reduce_gain(gain: Floats, cumulated: Floats, overlap: float) -> Floats:
     # Below 1, the logarithm is negative, and reduces no gain: 1, whose logarithm is 0, stands for
     # such cumulated gains.
     at_least_one = np.maximum(cumulated, 1.0)
-    logarithm = np.log(at_least_one) / np.log(overlap)
+    natural_logarithm = np.log(at_least_one)
+    logarithm = natural_logarithm / np.log(overlap)
     divisor = np.maximum(logarithm, 1.0)
-    return np.asarray(gain / divisor, dtype=np.float64)
+    reduced_gain = gain / divisor
+    return np.asarray(reduced_gain, dtype=np.float64)
 
 
 def utility(hits: Hits, themes: Floats, usability: Floats, overlap: float) -> Floats:
@@ -46,7 +48,8 @@ def utility(hits: Hits, themes: Floats, usability: Floats, overlap: float) -> Fl
     # The themes are added one after the other, so that rounding does not depend on the shape.
     sum_of_gains = reduce(np.add, reduced_gain)
     usability_of_hit = usability[hits.row]
-    return np.asarray(usability_of_hit * sum_of_gains, dtype=np.float64)
+    utility_of_hit = usability_of_hit * sum_of_gains
+    return np.asarray(utility_of_hit, dtype=np.float64)
 
 
 def _reduced_gains(hits: Hits, gain: Floats, overlap: float) -> Floats:
@@ -57,7 +60,8 @@ def _reduced_gains(hits: Hits, gain: Floats, overlap: float) -> Floats:
     # The hits of a query with a gain on a theme, by rank, are a sequence. The arrays below have one
     # element per hit of a sequence: its theme, its index among the hits, and its sequence.
     theme, hit = np.nonzero(gain)
-    sequence = theme * hits.n_queries + hits.query[hit]
+    query_of_element = hits.query[hit]
+    sequence = theme * hits.n_queries + query_of_element
     n_sequences = len(gain) * hits.n_queries
     reduced_gain = np.zeros(gain.shape)
     cumulated = np.zeros(n_sequences)  # the reduced gains of each sequence so far
@@ -65,8 +69,10 @@ def _reduced_gains(hits: Hits, gain: Floats, overlap: float) -> Floats:
     # processed together, then all second ones, and so on.
     for elements in _elements_by_position(sequence):
         sequences = sequence[elements]
-        element = (theme[elements], hit[elements])
-        reduced = _reduce_gain(gain[element], cumulated[sequences], overlap)
+        theme_of_element = theme[elements]
+        element = (theme_of_element, hit[elements])
+        cumulated_gain = cumulated[sequences]
+        reduced = _reduce_gain(gain[element], cumulated_gain, overlap)
         cumulated[sequences] += reduced
         reduced_gain[element] = reduced
     return reduced_gain
@@ -80,8 +86,10 @@ def _elements_by_position(sequence: Ints) -> list[Ints]:
     """
     position = positions(sequence)
     by_position = np.argsort(position, kind="stable")
-    first_of_position = heads(position[by_position])
-    return np.split(by_position, first_of_position[1:])
+    sorted_position = position[by_position]
+    first_of_position = heads(sorted_position)
+    later_positions = first_of_position[1:]
+    return np.split(by_position, later_positions)
 
 
 def greedy_utility(
@@ -108,7 +116,8 @@ def greedy_utility(
     # Documents with the same query, gains and usability are of one type. One document stands for
     # each type, of which `n_left` documents are not ranked yet.
     candidate, n_left = _document_types(hits, themes, usability)
-    cumulated = np.zeros((len(themes), hits.n_queries))  # the reduced gains so far
+    n_themes = len(themes)
+    cumulated = np.zeros((n_themes, hits.n_queries))  # the reduced gains so far
     total = np.zeros(hits.n_queries)
     rank = 0
     n_ranks = len(hits.pool_query)  # no ranking is longer
@@ -117,14 +126,18 @@ def greedy_utility(
     while len(candidate) > 0 and rank < n_ranks:
         rank += 1
         query = hits.pool_query[candidate]
-        reduced_gain = _reduce_gain(themes[:, candidate], cumulated[:, query], overlap)
+        gain = themes[:, candidate]  # (n_themes, n_candidates)
+        cumulated_of_query = cumulated[:, query]
+        reduced_gain = _reduce_gain(gain, cumulated_of_query, overlap)
         sum_of_gains = reduce(np.add, reduced_gain)  # over the themes
         added_utility = usability[candidate] * sum_of_gains
         # One index of a candidate per query: the best one, or the first of equal ones.
         chosen = best_rows(query, added_utility, hits.n_queries)
         query_of_chosen = query[chosen]
-        cumulated[:, query_of_chosen] += reduced_gain[:, chosen]
-        total[query_of_chosen] += added_utility[chosen]
+        gain_of_chosen = reduced_gain[:, chosen]
+        cumulated[:, query_of_chosen] += gain_of_chosen
+        utility_of_chosen = added_utility[chosen]
+        total[query_of_chosen] += utility_of_chosen
         # Types whose documents are all ranked are no longer candidates.
         n_left[chosen] -= 1
         is_left = n_left > 0
@@ -145,10 +158,13 @@ def _document_types(hits: Hits, themes: Floats, usability: Floats) -> tuple[Ints
     useful = np.flatnonzero(is_usable & has_gain)
     # One column per document. Negative numbers give a decreasing order.
     query = hits.pool_query[useful]
-    keys = np.vstack([query, -usability[useful], -themes[:, useful]])
+    usability_key = -usability[useful]
+    theme_keys = -themes[:, useful]
+    keys = np.vstack([query, usability_key, theme_keys])
     # `lexsort` sorts by its last key first, so the rows are passed in reverse order.
     order = np.lexsort(keys[::-1])
-    start = _block_starts(keys[:, order])
+    sorted_keys = keys[:, order]
+    start = _block_starts(sorted_keys)
     n_documents = np.diff(start, append=len(useful))
     first_of_type = order[start]
     return useful[first_of_type], n_documents
@@ -156,7 +172,9 @@ def _document_types(hits: Hits, themes: Floats, usability: Floats) -> tuple[Ints
 
 def _block_starts(columns: Floats) -> Ints:
     """Return the index of the first column of each block of adjacent equal columns."""
-    differs = columns[:, 1:] != columns[:, :-1]
+    column = columns[:, 1:]
+    previous_column = columns[:, :-1]
+    differs = column != previous_column
     differs_from_previous = differs.any(axis=0)
     n_columns = columns.shape[1]
     is_start = np.ones(n_columns, dtype=np.bool_)

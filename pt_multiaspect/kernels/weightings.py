@@ -60,7 +60,8 @@ def positive_fraction(differences: Floats) -> Floats:
     # or the first of them: begin with single differences, then pairs, and so on.
     fractions: dict[tuple[int, int], Floats] = {}
     for index in range(n):
-        fractions[index, index] = np.asarray(ordered[..., index] > 0, dtype=np.float64)
+        is_positive = ordered[..., index] > 0
+        fractions[index, index] = np.asarray(is_positive, dtype=np.float64)
     for length in range(2, n + 1):
         for first in range(n - length + 1):
             last = first + length - 1
@@ -70,7 +71,8 @@ def positive_fraction(differences: Floats) -> Floats:
                 ordered[..., first], ordered[..., last], without_low, without_high
             )
     # Rounding may exceed 1.
-    return np.minimum(fractions[0, n - 1], 1.0)
+    fraction_of_all = fractions[0, n - 1]
+    return np.minimum(fraction_of_all, 1.0)
 
 
 def _fraction_of_more(
@@ -81,10 +83,13 @@ def _fraction_of_more(
     `low` and `high` are the lowest and the highest difference.
     """
     # Without both signs, the fraction is 1 or 0.
-    fraction = np.asarray(high > 0, dtype=np.float64)
-    has_both_signs = (low < 0) & (high > 0)
-    numerator = high * without_low - low * without_high
-    np.divide(numerator, high - low, out=fraction, where=has_both_signs)
+    is_positive = high > 0
+    fraction = np.asarray(is_positive, dtype=np.float64)
+    has_both_signs = is_positive & (low < 0)
+    positive_part = high * without_low
+    numerator = positive_part - low * without_high
+    denominator = high - low
+    np.divide(numerator, denominator, out=fraction, where=has_both_signs)
     return fraction
 
 
@@ -111,7 +116,8 @@ def differences_at_corners(differences: Floats, least: Floats, largest: Floats) 
     sum_of_least = (differences @ least)[..., None]
     remaining_weight = 1 - least.sum()
     sum_of_remaining = remaining_weight * differences
-    return remove_rounding_errors(sum_of_least + sum_of_remaining, largest[..., None])
+    at_corners = sum_of_least + sum_of_remaining
+    return remove_rounding_errors(at_corners, largest[..., None])
 
 
 def nearest_reversal(
@@ -137,7 +143,8 @@ def nearest_reversal(
         The weightings, at which the sum is 0; NaN where no weighting reverses the sign, or the sum
         is 0.
     """
-    total = remove_rounding_errors(differences @ weights, largest)
+    weighted_sum = differences @ weights
+    total = remove_rounding_errors(weighted_sum, largest)
     # Differences with the sign of the sum are positive from here on: the sum is positive, too.
     sign = np.sign(total)[:, None]
     supports = differences * sign  # (m, n)
@@ -147,16 +154,18 @@ def nearest_reversal(
     # By so much the sum decreases per unit of weight that an aspect gives to the receiver.
     decrease_per_weight = supports - lowest_support[:, None]
     may_give = weights - least
-    given = _given_weights(supports, decrease_per_weight, may_give, np.abs(total))
+    sum_to_remove = np.abs(total)
+    given = _given_weights(supports, decrease_per_weight, may_give, sum_to_remove)
     result = weights - given
-    result[row, receiver] += given.sum(axis=1)
+    received = given.sum(axis=1)
+    result[row, receiver] += received
 
-    # The lowest sum of all is at a corner of the weightings: without a negative sum there, the sign
-    # does not reverse.
+    # The sum of supports is lowest at a corner of the weightings, where one aspect has all weight
+    # that it can. If it is not negative there, no weighting reverses the sign.
     sums_at_corners = differences_at_corners(supports, least, largest)
-    is_never_negative = sums_at_corners.min(axis=1) >= 0
-    has_no_sign = total == 0
-    result[is_never_negative | has_no_sign] = np.nan
+    lowest_sum = sums_at_corners.min(axis=1)
+    is_never_reversed = (lowest_sum >= 0) | (total == 0)
+    result[is_never_reversed] = np.nan
     return result
 
 
@@ -184,11 +193,9 @@ def _given_weights(
     """
     highest_first = np.argsort(-supports, axis=1, kind="stable")
     may_give_of_rows = np.broadcast_to(may_give, supports.shape)
-    given_in_order = _given_in_turn(
-        np.take_along_axis(decrease_per_weight, highest_first, axis=1),
-        np.take_along_axis(may_give_of_rows, highest_first, axis=1),
-        total,
-    )
+    may_give_in_order = np.take_along_axis(may_give_of_rows, highest_first, axis=1)
+    decrease_in_order = np.take_along_axis(decrease_per_weight, highest_first, axis=1)
+    given_in_order = _given_in_turn(decrease_in_order, may_give_in_order, total)
     # Back to the order of the aspects.
     given = np.zeros_like(given_in_order)
     np.put_along_axis(given, highest_first, given_in_order, axis=1)
@@ -196,14 +203,20 @@ def _given_weights(
 
 
 def _given_in_turn(decrease_per_weight: Floats, may_give: Floats, total: Floats) -> Floats:
-    """Return the weights of `_given_weights` if the aspects give in the order of the columns."""
+    """Return the weights of `_given_weights` if the aspects give in the order of the columns.
+
+    The first column gives all that it may, then the second one, and so on, until `total` is 0.
+    """
     # What is left of the sum after the earlier aspects have given all that they may.
     decrease = may_give * decrease_per_weight
-    decrease_before = np.cumsum(decrease, axis=1) - decrease
-    left = np.maximum(total[:, None] - decrease_before, 0.0)
+    decrease_to_aspect = np.cumsum(decrease, axis=1)
+    decrease_before = decrease_to_aspect - decrease
+    difference = total[:, None] - decrease_before
+    left = np.maximum(difference, 0.0)
     # The weight that decreases it to 0; none of the receiver, which decreases nothing.
     needed = np.zeros_like(left)
-    np.divide(left, decrease_per_weight, out=needed, where=decrease_per_weight > 0)
+    can_decrease = decrease_per_weight > 0
+    np.divide(left, decrease_per_weight, out=needed, where=can_decrease)
     return np.minimum(needed, may_give)
 
 
@@ -230,17 +243,24 @@ def reversing_weight(
     # w = others / (others - d), which is in [0, 1] if the signs of d and others differ.
     root: Floats = np.full(differences.shape, np.nan)
     has_both_signs = others * differences < 0
-    np.divide(others, others - differences, out=root, where=has_both_signs)
+    denominator = others - differences
+    np.divide(others, denominator, out=root, where=has_both_signs)
 
     # The weight of the aspect can rise, or fall, to a limit only, where another aspect, or this
     # one, has its least weight. It reaches the root if the sum at the limit has the other sign.
     is_raised = root > weights
-    limit = np.where(is_raised, _largest_weights(weights, least), least)
-    sum_at_limit = limit * differences + (1 - limit) * others
-    sign_at_limit = np.sign(remove_rounding_errors(sum_at_limit, largest[:, None]))
-    total = remove_rounding_errors(differences @ weights, largest)
+    largest_weights = _largest_weights(weights, least)
+    limit = np.where(is_raised, largest_weights, least)
+    limit_of_others = 1 - limit
+    part_of_others = limit_of_others * others
+    sum_at_limit = limit * differences + part_of_others
+    sum_at_limit = remove_rounding_errors(sum_at_limit, largest[:, None])
+    sign_at_limit = np.sign(sum_at_limit)
+    weighted_sum = differences @ weights
+    total = remove_rounding_errors(weighted_sum, largest)
     sign = np.sign(total)[:, None]
-    is_reversed = (sign != 0) & (sign_at_limit == -sign)
+    has_other_sign = sign_at_limit == -sign
+    is_reversed = has_other_sign & (sign != 0)
     return np.where(is_reversed, root, np.nan)
 
 
@@ -251,10 +271,12 @@ def _means_of_others(differences: Floats, weights: Floats, largest: Floats) -> F
     """
     weighted_sum = (differences @ weights)[:, None]
     own_part = weights * differences  # (m, n)
-    sum_of_others = remove_rounding_errors(weighted_sum - own_part, largest[:, None])
+    sum_of_others = weighted_sum - own_part
+    sum_of_others = remove_rounding_errors(sum_of_others, largest[:, None])
     weight_of_others = 1 - weights
     means = np.full(differences.shape, np.nan)
-    np.divide(sum_of_others, weight_of_others, out=means, where=weight_of_others > 0)
+    has_others = weight_of_others > 0
+    np.divide(sum_of_others, weight_of_others, out=means, where=has_others)
     return means
 
 
@@ -268,11 +290,13 @@ def _largest_weights(weights: Floats, least: Floats) -> Floats:
     """
     # The factor by which each weight can fall to its least; 0 without weight.
     lowest_factor = np.zeros_like(weights)
-    np.divide(least, weights, out=lowest_factor, where=weights > 0)
+    is_positive = weights > 0
+    np.divide(least, weights, out=lowest_factor, where=is_positive)
     # The first one to have its least weight is the one with the largest factor.
     factor_of_others = np.zeros_like(weights)
     for aspect in range(len(weights)):
         factors = np.delete(lowest_factor, aspect)
         factor_of_others[aspect] = factors.max(initial=0.0)
     weight_of_others = 1 - weights
-    return np.asarray(1 - factor_of_others * weight_of_others)
+    least_of_others = factor_of_others * weight_of_others
+    return np.asarray(1 - least_of_others)

@@ -44,8 +44,9 @@ def _descending_keys_of_floats32(scores: NDArray[Any]) -> NDArray[np.uint32]:
     sign = bits >> 31
     # Positive scores get the lower numbers, which begin with a bit 0: the other bits are inverted,
     # so that the highest score has the lowest number.
-    absolute_bits = bits & np.uint32(0x7FFFFFFF)
-    inverted = np.uint32(0x7FFFFFFF) - absolute_bits
+    all_but_sign = np.uint32(0x7FFFFFFF)
+    absolute_bits = bits & all_but_sign
+    inverted = all_but_sign - absolute_bits
     # The bits of negative scores are right as they are: they begin with 1, and increase with the
     # absolute value.
     return np.where(sign == 1, bits, inverted)
@@ -125,7 +126,8 @@ def _order_of_sorted_blocks(
     new_first = query_starts(n_ret)[query_of_block]
     n_rows_of_block = np.diff(first, append=len(query))
     shift = np.repeat(new_first - first, n_rows_of_block)
-    position = np.arange(len(query)) + shift
+    old_position = np.arange(len(query))
+    position = old_position + shift
 
     # Within a block, rows with the same key are neighbours, and tied.
     is_tied_with_next = _equals_next(keys)
@@ -161,10 +163,12 @@ def _ties(is_tied_with_next: Bools) -> tuple[Ints, Ints]:
     [1, 1, 2, 2, 2].
     """
     is_tied_with_previous = _shift_down(is_tied_with_next)
-    tied = np.flatnonzero(is_tied_with_next | is_tied_with_previous)
+    is_tied = is_tied_with_next | is_tied_with_previous
+    tied = np.flatnonzero(is_tied)
     # Those that are not tied with the element before them begin a new tie.
     begins_tie = ~is_tied_with_previous[tied]
-    return tied, np.cumsum(begins_tie, dtype=np.intp)
+    tie = np.cumsum(begins_tie, dtype=np.intp)
+    return tied, tie
 
 
 def _equals_next(values: NDArray[Any]) -> Bools:

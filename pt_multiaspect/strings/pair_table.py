@@ -18,7 +18,8 @@ _SPREAD_OF_QUERIES = np.uint64(0xA0761D6478BD642F)
 def pair_keys(query: Ints, docnos: Texts) -> Words:
     """Return a 64-bit hash of each (query, document): equal for equal pairs, rarely for others."""
     keys = docnos.hashes()
-    keys += query.astype(np.uint64) * _SPREAD_OF_QUERIES
+    query_numbers = query.astype(np.uint64)
+    keys += query_numbers * _SPREAD_OF_QUERIES
     return keys
 
 
@@ -57,7 +58,8 @@ class _QuerySlots(NamedTuple):
         """
         # The first bits of a key are the number of its slot in the query. The other bits are
         # shifted out.
-        number = (keys >> self.n_other_bits[query]).astype(np.intp)
+        n_shifted_out = self.n_other_bits[query]
+        number = (keys >> n_shifted_out).astype(np.intp)
         if step:
             number += step
             number %= self.n_slots[query]
@@ -92,7 +94,8 @@ class PairTable:
 
     def _fill_slots(self) -> None:
         """Put each row into the slot of its key, or into the first empty one after it."""
-        rows = np.arange(len(self._query), dtype=np.int32)
+        n_rows = len(self._query)
+        rows = np.arange(n_rows, dtype=np.int32)
         slot_of_key = self._slots.find(self._query, self._keys, step=0)
         has_no_slot = self._take_empty_slots(rows, slot_of_key)
         # Another row has taken the slot of the key: remember that a row of this slot is elsewhere.
@@ -102,7 +105,9 @@ class PairTable:
         step = 0
         while len(moved):
             step += 1
-            slots = self._slots.find(self._query[moved], self._keys[moved], step)
+            query = self._query[moved]
+            keys = self._keys[moved]
+            slots = self._slots.find(query, keys, step)
             has_no_slot = self._take_empty_slots(moved, slots)
             moved = moved[has_no_slot]
 
@@ -113,7 +118,8 @@ class PairTable:
         # Of several rows with the same empty slot, only the last one written gets it.
         self._row_at[empty_slots] = rows[is_empty]
         row_in_slot = self._row_at[slots]
-        return np.asarray(row_in_slot != rows, dtype=np.bool_)
+        has_no_slot = row_in_slot != rows
+        return np.asarray(has_no_slot, dtype=np.bool_)
 
     def lookup(self, query: Ints, docnos: Texts) -> tuple[Ints, Words]:
         """Return the row of each (query, document), -1 if there is none, and the `pair_keys`.
@@ -132,7 +138,8 @@ class PairTable:
         undecided: list[Ints] = []
         for begin in range(0, n_pairs, _BLOCK):
             block = slice(begin, begin + _BLOCK)
-            keys[block] = pair_keys(query[block], docnos.take(block))
+            docnos_of_block = docnos.take(block)
+            keys[block] = pair_keys(query[block], docnos_of_block)
             undecided_of_block = self._search_slots_of_keys(search, block)
             undecided.append(undecided_of_block)
         if undecided:
@@ -147,12 +154,16 @@ class PairTable:
         ndarray of int
             The pairs that were not found, but may be in a later slot.
         """
-        slot_of_key = self._slots.find(search.query[block], search.keys[block], step=0)
+        query = search.query[block]
+        keys = search.keys[block]
+        slot_of_key = self._slots.find(query, keys, step=0)
         # A pair whose slot is empty is not in the table.
         is_occupied = self._row_at[slot_of_key] >= 0
         slots = slot_of_key[is_occupied]
-        pairs: Ints = block.start + np.flatnonzero(is_occupied)
-        self._store_equal_rows(search, pairs, self._row_at[slots])
+        position_in_block = np.flatnonzero(is_occupied)
+        pairs: Ints = block.start + position_in_block
+        table_rows = self._row_at[slots]
+        self._store_equal_rows(search, pairs, table_rows)
         # A pair whose slot has another one is in the table only if it was moved to a later slot.
         is_missing = search.rows[pairs] < 0
         may_be_later = is_missing & self._has_moved_rows[slots]
@@ -166,11 +177,14 @@ class PairTable:
         step = 0  # how many slots after that of their key
         while len(pairs):
             step += 1
-            slots = self._slots.find(search.query[pairs], search.keys[pairs], step)
+            query = search.query[pairs]
+            keys = search.keys[pairs]
+            slots = self._slots.find(query, keys, step)
             # Pairs that come to an empty slot are not in the table.
             is_occupied = self._row_at[slots] >= 0
             pairs = pairs[is_occupied]
-            self._store_equal_rows(search, pairs, self._row_at[slots[is_occupied]])
+            table_rows = self._row_at[slots]
+            self._store_equal_rows(search, pairs, table_rows[is_occupied])
             # Pairs that are not found yet go on.
             is_missing = search.rows[pairs] < 0
             pairs = pairs[is_missing]
@@ -190,11 +204,13 @@ class PairTable:
             The row of the table that each pair is compared with.
         """
         # Only pairs with the same key are compared themselves.
-        has_same_key = self._keys[table_rows] == search.keys[pairs]
+        table_keys = self._keys[table_rows]
+        has_same_key = table_keys == search.keys[pairs]
         pairs = pairs[has_same_key]
         table_rows = table_rows[has_same_key]
 
-        has_same_query = self._query[table_rows] == search.query[pairs]
+        table_query = self._query[table_rows]
+        has_same_query = table_query == search.query[pairs]
         table_docnos = self._docnos.take(table_rows)
         searched_docnos = search.docnos.take(pairs)
         has_same_docno = table_docnos.equals(searched_docnos)
@@ -234,7 +250,8 @@ def repeated_pairs(
     if not len(shared):
         return None
     # Rarely, different pairs share a key: the pairs themselves are compared.
-    rows = np.flatnonzero(np.isin(keys, shared))
+    has_shared_key = np.isin(keys, shared)
+    rows = np.flatnonzero(has_shared_key)
     repeated_rows = _rows_before_equal_ones(query, docnos, rows)
     if not len(repeated_rows):
         return None

@@ -117,7 +117,8 @@ class Texts:
         """
         end = 0
         if len(start):
-            end = int(start[-1] + size[-1])
+            size_of_last = size[-1]
+            end = int(start[-1] + size_of_last)
         buffer = np.frombuffer(data, dtype=np.uint8)
         # Comparisons read whole words, also at the end of the last string.
         n_bytes_after = len(data) - end
@@ -167,7 +168,8 @@ class Texts:
         # The strings are at regular positions: a part of the buffer.
         begin = int(self.start[0])
         start_of_last = self.start[-1]
-        end = int(start_of_last + self.size[-1])
+        size_of_last = self.size[-1]
+        end = int(start_of_last + size_of_last)
         return self.data[begin:end], gap
 
     def _gap(self) -> int | None:
@@ -191,9 +193,12 @@ class Texts:
         # The arrays have one element per byte: the start of its string in the buffer, and its
         # number in the string. Two strings of 2 bytes at 3 and 7: [3, 3, 7, 7] + [0, 1, 0, 1].
         start_of_string = np.repeat(self.start, self.size)
-        n_bytes_of_earlier_strings = np.repeat(_starts(self.size, gap=0), self.size)
-        number = np.arange(len(start_of_string)) - n_bytes_of_earlier_strings
-        return self.data[start_of_string + number]
+        n_bytes_before = _starts(self.size, gap=0)  # those of all earlier strings
+        first_number = np.repeat(n_bytes_before, self.size)
+        new_position = np.arange(len(start_of_string))
+        number = new_position - first_number
+        old_position = start_of_string + number
+        return self.data[old_position]
 
     # -- comparison ---------------------------------------------------------------------------
 
@@ -225,7 +230,8 @@ class Texts:
             has_ended = n_bytes_left < 0
             begin = np.where(has_ended, first_byte, begin)
             n_bytes_left = np.where(has_ended, 0, n_bytes_left)
-        words = np.asarray(self._words[begin], dtype=np.uint64)
+        words_of_buffer = self._words[begin]
+        words = np.asarray(words_of_buffer, dtype=np.uint64)
         if shortest < _BYTES_PER_WORD:
             _clear_bytes_after_end(words, n_bytes_left)
         return words
@@ -249,14 +255,16 @@ class Texts:
 
         A word is 8 bytes as one number.
         """
-        hashes = self.size.astype(np.uint64) * _SPREAD
+        size = self.size.astype(np.uint64)
+        hashes = size * _SPREAD
         for index in range(self._n_words):
             # Hashes of strings that have ended are complete.
             n_bytes_before = _BYTES_PER_WORD * index
             has_word = self.size > n_bytes_before
             rows = _fast_index(has_word)
             words = self._nth_words(index, rows)
-            combined = hashes[rows] ^ words
+            hash_so_far = hashes[rows]
+            combined = hash_so_far ^ words
             hashes[rows] = mix_bits(combined)
         return hashes
 
@@ -274,7 +282,8 @@ class Texts:
 
         A word is 8 bytes as one number. Strings of the same size are equal until a word differs.
         """
-        is_equal_so_far = np.asarray(self.size == other.size, dtype=np.bool_)
+        has_same_size = self.size == other.size
+        is_equal_so_far = np.asarray(has_same_size, dtype=np.bool_)
         for index in range(self._n_words):
             n_bytes_compared = _BYTES_PER_WORD * index
             has_further_bytes = self.size > n_bytes_compared
@@ -309,7 +318,8 @@ class Texts:
         first : ndarray of int, shape (n_codes,)
             The position of the first string with each code.
         """
-        codes, _ = pd.factorize(self.hashes())
+        hashes = self.hashes()
+        codes, _ = pd.factorize(hashes)
         first = _first_positions(codes)
         # Rarely, different strings have the same hash, and so the same code. Then a string differs
         # from the first one of its code, and the strings themselves are numbered.
@@ -325,7 +335,8 @@ class Texts:
         is_head = np.ones(len(self), dtype=np.bool_)
         for begin in range(1, len(self), _BLOCK):
             end = begin + _BLOCK
-            strings_and_previous = self.take(slice(begin - 1, end))
+            rows_and_previous = slice(begin - 1, end)
+            strings_and_previous = self.take(rows_and_previous)
             is_head[begin:end] = strings_and_previous._differs_from_previous()
         return np.flatnonzero(is_head)
 
@@ -336,22 +347,27 @@ class Texts:
         -------
         ndarray of bool, shape (n_strings - 1,)
         """
-        differs: Bools = self.size[1:] != self.size[:-1]
+        size = self.size[1:]
+        previous_size = self.size[:-1]
+        differs: Bools = size != previous_size
         # First, the words (8 bytes as one number) that all strings have, at least one: each is read
         # once, and compared with the one before.
-        n_complete_words = int(self.size.min()) // _BYTES_PER_WORD
+        shortest = int(self.size.min())
+        n_complete_words = shortest // _BYTES_PER_WORD
         n_words_compared = max(1, n_complete_words)
         for index in range(min(n_words_compared, self._n_words)):
             words = self._nth_words(index)
-            differs |= words[1:] != words[:-1]
+            previous_words = words[:-1]
+            differs |= words[1:] != previous_words
 
         # Then the strings with further bytes that are equal so far.
         n_bytes_compared = _BYTES_PER_WORD * n_words_compared
-        has_further_bytes = self.size[1:] > n_bytes_compared
+        has_further_bytes = size > n_bytes_compared
         is_undecided = ~differs & has_further_bytes
         previous = np.flatnonzero(is_undecided)
         strings = self.take(previous + 1)
-        differs[is_undecided] = ~strings._equals_block(self.take(previous))
+        previous_strings = self.take(previous)
+        differs[is_undecided] = ~strings._equals_block(previous_strings)
         return differs
 
     def descending_order(self, group: Ints) -> Ints:
@@ -369,7 +385,8 @@ class Texts:
         """
         # Strings of the same group are tied at first. One word (8 bytes) after the other breaks
         # ties.
-        ranking = _TiedRanking(_ranks_of_groups(group), tied=np.arange(len(self)))
+        all_rows = np.arange(len(self))
+        ranking = _TiedRanking(_ranks_of_groups(group), tied=all_rows)
         for index in range(self._n_words):
             if ranking.has_ties:
                 words = self._nth_words(index, ranking.tied)
@@ -378,8 +395,8 @@ class Texts:
         # The bytes after the end of a string are read as 0. If a string has zero bytes at its end,
         # only the sizes tell that it is longer.
         if ranking.has_ties:
-            sizes = self.size[ranking.tied].astype(np.uint64)
-            ranking.break_ties(sizes)
+            sizes = self.size[ranking.tied]
+            ranking.break_ties(sizes.astype(np.uint64))
         return np.argsort(ranking.rank, kind="stable")
 
 
@@ -436,13 +453,15 @@ class _TiedRanking:
         """Rank the tied rows by `key`, one number per tied row, in decreasing order."""
         # Sort by rank, then by decreasing key: inverted bits sort numbers downwards.
         descending_key = ~key
-        order = np.lexsort((descending_key, self.rank[self.tied]))
+        rank_of_tied = self.rank[self.tied]
+        order = np.lexsort((descending_key, rank_of_tied))
         sorted_rows = self.tied[order]
         old_rank = self.rank[sorted_rows]
         tie = _number_ties(old_rank, key[order])
         # Rows with the rank 4 and the keys 9, 7, 7 get the ranks 4, 5, 5: a rank increases by the
         # number of rows with the same old rank and a higher key.
-        n_higher_keys = firsts(tie) - firsts(old_rank)
+        first_of_tie = firsts(tie)
+        n_higher_keys = first_of_tie - firsts(old_rank)
         new_rank = old_rank + n_higher_keys
         self.rank[sorted_rows] = new_rank
         # Rows are still tied if their rank occurs several times.
@@ -453,8 +472,10 @@ class _TiedRanking:
 
 def _number_ties(rank: Ints, key: Words) -> Ints:
     """Return a number per row that is equal for the same rank and key, which must be adjacent."""
-    has_new_rank = rank[1:] != rank[:-1]
-    has_new_key = key[1:] != key[:-1]
+    previous_rank = rank[:-1]
+    has_new_rank = rank[1:] != previous_rank
+    previous_key = key[:-1]
+    has_new_key = key[1:] != previous_key
     begins_tie = has_new_rank | has_new_key  # element i is for row i + 1
     tie_of_later_rows = np.cumsum(begins_tie)
     return np.append(0, tie_of_later_rows)
