@@ -125,16 +125,15 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
         is_member = members[:, candidates]  # (n_subtopics, n_candidates)
         n_above_of_query = n_above[:, query]
         gain = _gains_of_next(is_member, n_above_of_query, alpha)
-        # One index of a candidate per query: the one with the highest gain.
+        # The indices of the candidates with the highest gain, one per query.
         tie_of_candidate = tie[candidates]
         chosen = best_rows(query, gain, hits.n_queries, tie_of_candidate)
         ranked_now = candidates[chosen]
         rank_of_document[ranked_now] = rank
-        query_of_chosen = query[chosen]
-        is_member_chosen = is_member[:, chosen]
-        n_above[:, query_of_chosen] += is_member_chosen
+        query_of_ranked = hits.pool_query[ranked_now]
+        n_above[:, query_of_ranked] += members[:, ranked_now]
         queues.remove_fronts(chosen)
-    ranked = np.flatnonzero(rank_of_document)
+    ranked = np.flatnonzero(rank_of_document > 0)
     ranks = rank_of_document[ranked]
     return Hits.of_rows(hits.n_queries, hits.pool_query, ranked, ranks)
 

@@ -299,7 +299,8 @@ def power_of_double_sampling(
     half_interval = _half_interval(variance, n - 2, alpha)
 
     # The estimate has a normal distribution: the mean of n errors and that of all L still vary.
-    bias = (used_slope - slope) * labels.distance
+    slope_bias = used_slope - slope
+    bias = slope_bias * labels.distance
     mean_of_estimate = effects[:, None] + bias
     variance_of_errors = noise**2 / n
     variance_of_mean_label = slope**2 / n_topics
@@ -456,7 +457,8 @@ def topics_needed(
     # The textbook number for the normal distribution, ((z of alpha + z of power) / effect)².
     z_of_alpha = ndtri(1 - alpha / 2)
     z_of_power = ndtri(power)
-    normal_sizes = ((z_of_alpha + z_of_power) / effects) ** 2
+    sum_of_z = z_of_alpha + z_of_power
+    normal_sizes = (sum_of_z / effects) ** 2
     # The t distribution needs more: for large numbers, (z of alpha)² / 2 more topics. The ratio is
     # less than 1 for clusters of different sizes, of which more are needed.
     correction = z_of_alpha**2 / (2 * freedom_ratio)

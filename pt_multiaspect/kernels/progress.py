@@ -61,7 +61,8 @@ def place_documents(counts: Counts, totals: Counts, precedes: Floats) -> tuple[I
     """
     has_left = counts < totals  # (n_states, n_types)
     # The matrix product counts, for each type, the better types that have documents left.
-    n_better_left = has_left.astype(np.float64) @ precedes
+    left_as_numbers = has_left.astype(np.float64)
+    n_better_left = left_as_numbers @ precedes
     is_next = has_left & (n_better_left == 0)
     state, chosen = np.nonzero(is_next)
     # In each extended state, there is one more document of the chosen type.
@@ -280,7 +281,8 @@ class APProgress(BinaryProgress, ConvexProgress):
     def _next_gain(self, rank: int, n_found: Ints) -> Floats:
         """Return the precision at a positive document / number of positive documents."""
         precision_times_rank = n_found + 1
-        gain = precision_times_rank / (rank * self._norm)
+        divisor = rank * self._norm
+        gain = precision_times_rank / divisor
         return np.asarray(gain, dtype=np.float64)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
@@ -113,9 +114,8 @@ def greedy_utility(
     -------
     ndarray of float, shape (n_queries,)
     """
-    # Documents with the same query, gains and usability are of one type. One document stands for
-    # each type, of which `n_left` documents are not ranked yet.
-    candidate, n_left = _document_types(hits, themes, usability)
+    # The documents of a type add the same utility: only one of each is compared.
+    types = _document_types(hits, themes, usability)
     n_themes = len(themes)
     cumulated = np.zeros((n_themes, hits.n_queries))  # the reduced gains so far
     total = np.zeros(hits.n_queries)
@@ -123,36 +123,50 @@ def greedy_utility(
     n_ranks = len(hits.pool_query)  # no ranking is longer
     if cutoff is not None:
         n_ranks = cutoff
-    while len(candidate) > 0 and rank < n_ranks:
+    while types.has_documents and rank < n_ranks:
         rank += 1
-        query = hits.pool_query[candidate]
-        gain = themes[:, candidate]  # (n_themes, n_candidates)
+        query = hits.pool_query[types.document]
+        gain = themes[:, types.document]  # (n_themes, n_types)
         cumulated_of_query = cumulated[:, query]
         reduced_gain = _reduce_gain(gain, cumulated_of_query, overlap)
         sum_of_gains = reduce(np.add, reduced_gain)  # over the themes
-        added_utility = usability[candidate] * sum_of_gains
-        # One index of a candidate per query: the best one, or the first of equal ones.
+        added_utility = usability[types.document] * sum_of_gains
+        # The indices of the best types, one per query; the first one of equal types.
         chosen = best_rows(query, added_utility, hits.n_queries)
         query_of_chosen = query[chosen]
-        gain_of_chosen = reduced_gain[:, chosen]
-        cumulated[:, query_of_chosen] += gain_of_chosen
-        utility_of_chosen = added_utility[chosen]
-        total[query_of_chosen] += utility_of_chosen
-        # Types whose documents are all ranked are no longer candidates.
-        n_left[chosen] -= 1
-        is_left = n_left > 0
-        candidate = candidate[is_left]
-        n_left = n_left[is_left]
+        cumulated[:, query_of_chosen] += reduced_gain[:, chosen]
+        total[query_of_chosen] += added_utility[chosen]
+        types.remove_one(chosen)
     return total
 
 
-def _document_types(hits: Hits, themes: Floats, usability: Floats) -> tuple[Ints, Ints]:
-    """Return one useful document of each type, and the number of documents of its type.
+@dataclass
+class _DocumentTypes:
+    """Types of documents: those of a type have the same query, usability and gains."""
 
-    Documents of a query with the same gains and usability are of one type. Types are sorted by
-    query, decreasing usability, and decreasing gain on the first theme, on the second, and so on.
+    #: One document of each type, and the number of documents of the type that are left.
+    document: Ints
+    n_left: Ints
+
+    @property
+    def has_documents(self) -> bool:
+        """Return whether a document of some type is left."""
+        return len(self.document) > 0
+
+    def remove_one(self, types: Ints) -> None:
+        """Remove one document of each of the given types, and the types without others."""
+        self.n_left[types] -= 1
+        is_left = self.n_left > 0
+        self.document = self.document[is_left]
+        self.n_left = self.n_left[is_left]
+
+
+def _document_types(hits: Hits, themes: Floats, usability: Floats) -> _DocumentTypes:
+    """Return the types of the documents that have a usability and gains.
+
+    Types are sorted by query, decreasing usability, and decreasing gain on the first theme, on the
+    second, and so on.
     """
-    # A document without usability or gains adds nothing.
     has_gain = themes.any(axis=0)
     is_usable = usability > 0
     useful = np.flatnonzero(is_usable & has_gain)
@@ -167,7 +181,7 @@ def _document_types(hits: Hits, themes: Floats, usability: Floats) -> tuple[Ints
     start = _block_starts(sorted_keys)
     n_documents = np.diff(start, append=len(useful))
     first_of_type = order[start]
-    return useful[first_of_type], n_documents
+    return _DocumentTypes(useful[first_of_type], n_documents)
 
 
 def _block_starts(columns: Floats) -> Ints:

@@ -113,10 +113,10 @@ def differences_at_corners(differences: Floats, least: Floats, largest: Floats) 
         The weighted sums, one per aspect.
     """
     # All aspects have their least weight, and one of them has the remaining weight on top.
-    sum_of_least = (differences @ least)[..., None]
+    sum_of_least = differences @ least
     remaining_weight = 1 - least.sum()
     sum_of_remaining = remaining_weight * differences
-    at_corners = sum_of_least + sum_of_remaining
+    at_corners = sum_of_least[..., None] + sum_of_remaining
     return remove_rounding_errors(at_corners, largest[..., None])
 
 
@@ -164,7 +164,8 @@ def nearest_reversal(
     # that it can. If it is not negative there, no weighting reverses the sign.
     sums_at_corners = differences_at_corners(supports, least, largest)
     lowest_sum = sums_at_corners.min(axis=1)
-    is_never_reversed = (lowest_sum >= 0) | (total == 0)
+    is_never_negative = lowest_sum >= 0
+    is_never_reversed = is_never_negative | (total == 0)
     result[is_never_reversed] = np.nan
     return result
 
@@ -269,9 +270,9 @@ def _means_of_others(differences: Floats, weights: Floats, largest: Floats) -> F
 
     It is NaN for an aspect that has all weight. The parameters are those of `nearest_reversal`.
     """
-    weighted_sum = (differences @ weights)[:, None]
+    weighted_sum = differences @ weights  # (m,)
     own_part = weights * differences  # (m, n)
-    sum_of_others = weighted_sum - own_part
+    sum_of_others = weighted_sum[:, None] - own_part
     sum_of_others = remove_rounding_errors(sum_of_others, largest[:, None])
     weight_of_others = 1 - weights
     means = np.full(differences.shape, np.nan)

@@ -125,7 +125,8 @@ def _order_of_sorted_blocks(
     query_of_block = query[first]
     new_first = query_starts(n_ret)[query_of_block]
     n_rows_of_block = np.diff(first, append=len(query))
-    shift = np.repeat(new_first - first, n_rows_of_block)
+    shift_of_block = new_first - first
+    shift = np.repeat(shift_of_block, n_rows_of_block)
     old_position = np.arange(len(query))
     position = old_position + shift
 

@@ -223,8 +223,8 @@ class Texts:
         first_byte = self.start[rows]
         begin = first_byte + n_bytes_before
         n_bytes_left = self.size[rows] - n_bytes_before
-        # Most strings have further bytes. Words of those that have ended could be beyond the end of
-        # the buffer: their first words are read, of which no byte is kept.
+        # A word of a string that has ended could be beyond the end of the buffer: the first word of
+        # the string is read instead, of which no byte is kept.
         shortest = n_bytes_left.min(initial=_BYTES_PER_WORD)
         if shortest < 0:
             has_ended = n_bytes_left < 0
@@ -324,7 +324,8 @@ class Texts:
         # Rarely, different strings have the same hash, and so the same code. Then a string differs
         # from the first one of its code, and the strings themselves are numbered.
         position_of_first = first[codes]
-        equals_first = self.equals(self.take(position_of_first))
+        first_of_code = self.take(position_of_first)
+        equals_first = self.equals(first_of_code)
         if not equals_first.all():
             codes = _factorize(self.decode())
             first = _first_positions(codes)
