@@ -226,7 +226,9 @@ def _count_documents(judged: LongJudgments, criteria: Sequence[str]) -> tuple[In
     for column, name in enumerate(criteria):
         rows = judged.criterion == all_criteria.index(name)
         # A judge who labelled a document several times counts once.
-        judge_and_document = np.stack([judged.judge[rows], judged.pair[rows]])
+        judge_of_row = judged.judge[rows]
+        document_of_row = judged.pair[rows]
+        judge_and_document = np.stack([judge_of_row, document_of_row])
         judge, document = np.unique(judge_and_document, axis=1)
         n_labelled[:, column] = np.bincount(judge, minlength=n_judges)
         n_documents[column] = len(np.unique(document))

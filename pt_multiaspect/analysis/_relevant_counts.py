@@ -62,8 +62,10 @@ def extremes_by_number(base: Counting, documents: RetrievedDocuments) -> tuple[f
     # From 0 to all open documents are relevant. Memory limits how many numbers are tried at once.
     for part in slices(n_open + 1, 2 * n_retrieved, _BATCH):
         numbers = np.arange(part.start, part.stop)
-        lowest_values = _values_of_choices(base, documents, _choose_last(documents, numbers))
-        highest_values = _values_of_choices(base, documents, _choose_first(documents, numbers))
+        last_ones = _choose_last(documents, numbers)
+        first_ones = _choose_first(documents, numbers)
+        lowest_values = _values_of_choices(base, documents, last_ones)
+        highest_values = _values_of_choices(base, documents, first_ones)
         low = min(low, lowest_values.min())
         high = max(high, highest_values.max())
     return float(low), float(high)
@@ -107,7 +109,8 @@ def _values_of_choices(base: Counting, documents: RetrievedDocuments, choices: _
     n_relevant = is_relevant.sum(axis=1) + n_others
     n_ret = documents.n_ret
     if base.depth is not None:
-        is_relevant = is_relevant & (documents.rank <= base.depth)
+        is_above_cutoff = documents.rank <= base.depth
+        is_relevant = is_relevant & is_above_cutoff
         n_ret = min(n_ret, base.depth)
     ranking, target = _topics_of_choices(documents, is_relevant, n_ret, n_relevant)
     return base.score(ranking, target)

@@ -294,7 +294,9 @@ class Study:
         answers = []
         # The first pairs are those of the claims.
         for pair, claim in enumerate(self.claims):
-            answers.append(self._answer_of_aspects(claim, signs[:, pair], p[:, pair]))
+            signs_of_pair = signs[:, pair]
+            p_of_pair = p[:, pair]
+            answers.append(self._answer_of_aspects(claim, signs_of_pair, p_of_pair))
         return answers
 
     def _answer_of_aspects(self, claim: Claim, signs: Floats, p: Floats) -> Answer:
@@ -463,7 +465,8 @@ class Study:
         answers = []
         # The first pairs are those of the claims.
         for pair, claim in enumerate(self.claims):
-            answers.append(_answer_of_variants(claim, names, signs[pair], is_significant[pair]))
+            significance_of_pair = is_significant[pair]
+            answers.append(_answer_of_variants(claim, names, signs[pair], significance_of_pair))
         return answers
 
     def missing_labels(self, model: Judgments | None) -> list[Answer]:

@@ -271,7 +271,8 @@ def _draw_resamples(
     if test == "bootstrap":
         return resample_counts(len(clusters), n_resamples, rng)
     if test == "permutation":
-        bits = rng.integers(2, size=(n_resamples, len(clusters)), dtype=np.int8)
+        shape = (n_resamples, len(clusters))
+        bits = rng.integers(2, size=shape, dtype=np.int8)
         signs = 2 * bits - 1  # −1 or 1
         return signs.T
     return permuted_ranges(values, clusters, n_resamples, rng)
@@ -850,7 +851,8 @@ def _bootstrap(
         u = _squared_cosine(x, q, n_clusters)  # in the memory of q
         is_beyond = u >= lowest_significant_u[part, None]
         levels[part] = is_beyond.sum(axis=1) / n_resamples
-        required[part] = np.abs(_x_at_position(x, u, position)) / clusters.n_topics
+        critical_x = _x_at_position(x, u, position)
+        required[part] = np.abs(critical_x) / clusters.n_topics
     return levels, float(required.max())
 
 

@@ -319,13 +319,16 @@ class LabelIntervals:
 
         # Fill the topics on which the difference of any pair is unknown. The labels that are the
         # best for one run need not be the worst for the other: bounds are not exact.
-        is_unknown = np.asarray(np.isnan(differences.ends).any(axis=(0, 1)))
+        is_nan = np.isnan(differences.ends)
+        is_unknown = np.asarray(is_nan.any(axis=(0, 1)))
         not_exact = np.zeros_like(differences.exact)
         differences.fill(is_unknown, bounds, not_exact)
 
-        largest_value = np.maximum(np.abs(high_of_first), np.abs(high_of_second))
-        largest_error = ROUNDING * largest_value
-        is_rounding_error = np.abs(differences.ends) <= largest_error
+        size_of_first = np.abs(high_of_first)
+        size_of_second = np.abs(high_of_second)
+        largest_error = ROUNDING * np.maximum(size_of_first, size_of_second)
+        magnitudes = np.abs(differences.ends)
+        is_rounding_error = magnitudes <= largest_error
         differences.ends[is_rounding_error] = 0.0
 
     def _divide_sums(self, values: Interval) -> None:
@@ -425,7 +428,8 @@ class LabelIntervals:
         """
         weights = np.stack([part.term.weight for part in self._terms])  # terms × topics
         # The weights are the same for both ends and all rows.
-        weights_by_end = np.broadcast_to(weights[:, None, None, :], ends_of_terms.shape)
+        weights_of_all = weights[:, None, None, :]
+        weights_by_end = np.broadcast_to(weights_of_all, ends_of_terms.shape)
         # `combine` takes terms × values, whatever the values belong to.
         n_terms = len(ends_of_terms)
         values_of_terms = ends_of_terms.reshape(n_terms, -1)
@@ -457,7 +461,8 @@ class LabelIntervals:
         the lowest label everywhere, so that they make no two patterns different.
         """
         # NaN would not do for missing labels: `np.unique` takes each for another label.
-        marked_labels = np.where(np.isnan(self.labels), np.inf, self.labels)
+        is_missing = np.isnan(self.labels)
+        marked_labels = np.where(is_missing, np.inf, self.labels)
         read_labels = np.where(is_read[:, None], marked_labels, self.lowest)  # aspects × documents
         return _distinct_rows(read_labels.T)
 
@@ -519,7 +524,8 @@ class LabelIntervals:
         copies = [lowest_labels] * len(completions)
         labels = np.stack(copies)  # completions × aspects × documents
         # The aspect and the document of each missing label.
-        aspect, document = np.nonzero(self.missing[:, documents])
+        is_missing = self.missing[:, documents]
+        aspect, document = np.nonzero(is_missing)
         labels[:, aspect, document] = completions
         values_of_topic = self.values_of_copies(np.array([topic]), labels)
         return values_of_topic[:, :, 0]  # of the only topic
@@ -639,7 +645,8 @@ class _TermIntervals:
 
         A level is an index of `self.levels`, the distinct gains.
         """
-        allowed = np.zeros((self._n_patterns, len(self.levels)), dtype=np.bool_)
+        n_levels = len(self.levels)
+        allowed = np.zeros((self._n_patterns, n_levels), dtype=np.bool_)
         level_of_tuple = np.searchsorted(self.levels, self.gains)
         # Each label tuple allows its level for its pattern.
         allowed[self.pattern_of_tuple, level_of_tuple] = True
@@ -754,8 +761,10 @@ class _TermIntervals:
         highest_value = self.base.RANGE[1]
         ends_of_runs = np.minimum(ends_of_runs, highest_value)
         # A topic is exact if all its comparisons are.
-        values = Interval(ends_of_runs, np.asarray(is_exact_for_runs.all(axis=0)))
-        differences = Interval(ends_of_pairs, np.asarray(is_exact_for_pairs.all(axis=0)))
+        are_runs_exact = np.asarray(is_exact_for_runs.all(axis=0))
+        are_pairs_exact = np.asarray(is_exact_for_pairs.all(axis=0))
+        values = Interval(ends_of_runs, are_runs_exact)
+        differences = Interval(ends_of_pairs, are_pairs_exact)
         return values, differences
 
     def _extremes_of_comparisons(
@@ -859,7 +868,9 @@ class _TermIntervals:
         else:
             extremes = _extremes_of_sums(form, topic, weights, gains)
             is_exact = np.ones(len(weights), dtype=np.bool_)
-        return _ExtremesOfRows(rows, extremes[:, difference_of_row], is_exact[difference_of_row])
+        extremes_of_rows = extremes[:, difference_of_row]
+        is_exact_for_rows = is_exact[difference_of_row]
+        return _ExtremesOfRows(rows, extremes_of_rows, is_exact_for_rows)
 
     def attainable_gains(self, documents: Ints, depth: int | None) -> AttainableGains:
         """Return the gains that documents of a topic can have, with its ideal ranking's discounts.
@@ -951,7 +962,8 @@ class _TermIntervals:
         n_relevant : int
             The number of documents of the topic that are relevant in any case.
         """
-        start, stop = np.searchsorted(hits.query, [topic, topic + 1])
+        next_topic = topic + 1
+        start, stop = np.searchsorted(hits.query, [topic, next_topic])
         documents = hits.row[start:stop]
         # Each of them is open (perhaps relevant) or relevant; the others are not retrieved.
         is_open = self.is_open[documents]
@@ -1099,7 +1111,9 @@ def _distinct_differences(discounts: Floats, first: Ints, second: Ints) -> tuple
     """
     # Number the distinct rankings, so that pairs of equal rankings are equal pairs of numbers.
     distinct_discounts, number_of_ranking = _distinct_rows(discounts)
-    pairs = np.stack([number_of_ranking[first], number_of_ranking[second]], axis=1)
+    number_of_first = number_of_ranking[first]
+    number_of_second = number_of_ranking[second]
+    pairs = np.stack([number_of_first, number_of_second], axis=1)
     distinct_pairs, difference_of_pair = _distinct_rows(pairs)
     discounts_of_first = distinct_discounts[distinct_pairs[:, 0]]
     discounts_of_second = distinct_discounts[distinct_pairs[:, 1]]

@@ -603,7 +603,8 @@ def _constant_on_topics(values: Floats, measures: list[object]) -> str | None:
 
     `values` are systems × topics × measures.
     """
-    is_constant = _are_equal(round_scores(values))  # topics × measures
+    scores = round_scores(values)  # systems × topics × measures
+    is_constant = _are_equal(scores)  # topics × measures
     n_constant_of_measure = is_constant.sum(axis=0)
     worst = int(n_constant_of_measure.argmax())
     n_constant = n_constant_of_measure[worst]
@@ -710,7 +711,9 @@ def _ranks(scores: Floats) -> Ints:
 
 def _is_constant(scores: Floats) -> Bools:
     """Return a mask of the measures that give all systems the same score."""
-    return np.asarray((scores == scores[:, :1]).all(axis=1))
+    first_score = scores[:, :1]
+    is_equal = scores == first_score
+    return np.asarray(is_equal.all(axis=1))
 
 
 def _tau_ap(scores: Floats) -> Floats:
@@ -850,13 +853,18 @@ def _agreement_by_depth(scores: Floats) -> Floats:
     their numbers, which are d, or more if systems are tied at rank d.
     """
     n_systems = scores.shape[1]
-    is_other_above = scores[:, None, :] > scores[:, :, None]  # measures × systems × others
+    own_score = scores[:, :, None]
+    other_score = scores[:, None, :]
+    is_other_above = other_score > own_score  # measures × systems × others
     rank = 1 + is_other_above.sum(axis=2)  # tied systems share the first of their ranks
     # Whether a system is in the first d ranks: depths × measures × systems.
     depths = np.arange(1, n_systems + 1)
-    is_included = (rank <= depths[:, None, None]).astype(np.float64)
+    depth = depths[:, None, None]
+    is_included = (rank <= depth).astype(np.float64)
     n_included = is_included.sum(axis=2)
-    sum_of_numbers = n_included[:, :, None] + n_included[:, None, :]
+    n_of_reference = n_included[:, :, None]
+    n_of_measure = n_included[:, None, :]
+    sum_of_numbers = n_of_reference + n_of_measure
     # The product counts the systems that two measures include.
     n_common = is_included @ is_included.swapaxes(1, 2)  # depths × references × measures
     agreement = 2 * n_common / sum_of_numbers

@@ -599,7 +599,8 @@ def _drawn_labels(
     copies = [known_labels] * len(draws)
     labels = np.stack(copies)  # draws × aspects × documents
     # The aspect and the document of each missing label, in the same order.
-    aspect, document = np.nonzero(search.missing[:, documents])
+    is_missing = search.missing[:, documents]
+    aspect, document = np.nonzero(is_missing)
     labels[:, aspect, document] = drawn
     return labels
 
@@ -636,7 +637,8 @@ def _frame_of_pairs(completions: _Completions, pairs: Pairs, clusters: Clusters)
     interval = completions.of_pairs.columns()
     # Differences that are tiny compared with the possible values of the runs are rounding errors.
     largest = _largest_possible(completions, pairs)
-    difference = remove_rounding_errors(mean[pairs.first] - mean[pairs.second], largest)
+    raw_difference = mean[pairs.first] - mean[pairs.second]
+    difference = remove_rounding_errors(raw_difference, largest)
     raw_expected = expected_mean[pairs.first] - expected_mean[pairs.second]
     expected = remove_rounding_errors(raw_expected, largest)
     low = remove_rounding_errors(interval["low"], largest)
@@ -664,7 +666,8 @@ def _largest_possible(completions: _Completions, pairs: Pairs) -> Floats:
     """Return the largest absolute value that either run of each pair may have on a topic."""
     low, high = completions.of_runs.ends  # runs × topics; NaN if not known
     possible_values = np.concatenate([completions.values, low, high], axis=1)
-    return largest_of_pairs(np.nan_to_num(possible_values), pairs.first, pairs.second)
+    known_values = np.nan_to_num(possible_values)  # 0 is never the largest
+    return largest_of_pairs(known_values, pairs.first, pairs.second)
 
 
 def _notes_on_clusters(completions: _Completions, pairs: Pairs, clusters: Clusters) -> list[str]:

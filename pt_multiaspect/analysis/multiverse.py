@@ -424,7 +424,9 @@ def _equal_variants(values: Floats, labels: list[str]) -> dict[str, str]:
             # A repeated variant is skipped: the one that it repeats is compared.
             if earlier_label in same_as:
                 continue
-            distances = np.abs(values[:, :, column] - values[:, :, earlier_column])
+            own_values = values[:, :, column]
+            earlier_values = values[:, :, earlier_column]
+            distances = np.abs(own_values - earlier_values)
             if (distances <= tolerance).all():
                 same_as[label] = earlier_label
                 break
@@ -457,7 +459,9 @@ def _statistics_of_variants(
     margin: Floats = np.empty_like(difference)
     # The differences of all variants on all topics would need much memory: one variant at a time.
     for column in range(values.shape[2]):
-        differences_on_topics = topic_differences(values[:, :, [column]], pairs)[:, :, 0]
+        values_of_variant = values[:, :, [column]]
+        differences = topic_differences(values_of_variant, pairs)
+        differences_on_topics = differences[:, :, 0]
         margin[:, column] = half_width(differences_on_topics, ci, clusters)
     return {
         "difference": difference,

@@ -190,8 +190,11 @@ class PredictionPowered(View):
             rows = self.table
         else:
             rows = self.differences
-        n_topics = (rows["n_human"] + rows["n_further"]).to_numpy(dtype=np.float64)
-        plan = _Plan(rows["sd"].to_numpy(), rows["error_sd"].to_numpy(), n_topics, self.ci)
+        n_all = rows["n_human"] + rows["n_further"]
+        n_topics = n_all.to_numpy(dtype=np.float64)
+        sd = rows["sd"].to_numpy()
+        error_sd = rows["error_sd"].to_numpy()
+        plan = _Plan(sd, error_sd, n_topics, self.ci)
         if width is not None:
             check_width = real("width", low=0, open_low=True)
             largest_margin = check_width(width) / 2
@@ -602,7 +605,9 @@ def _check_topics(label: str, human: list[Any], model: list[Any]) -> None:
 
     `label` is that of the measure, `human` are the human topics, and `model` the model's topics.
     """
-    only_human = sorted(set(map(str, human)) - set(map(str, model)))
+    human_topics = set(map(str, human))
+    model_topics = set(map(str, model))
+    only_human = sorted(human_topics - model_topics)
     if only_human:
         human_parameter = parameter("human")
         model_parameter = parameter("model")

@@ -348,10 +348,12 @@ class _BestRuns:
         #: The weights of each run that is best for some topic by some measure, judged queries ×
         #: measures: 0 where it is not the best, less than 1 where it ties.
         self._weights: dict[str, Floats] = {}
-        for name, weights in zip(read.names, _weights_of_runs(read.values, ties), strict=True):
+        weights_by_run = _weights_of_runs(read.values, ties)  # runs × topics × measures
+        shape = (self.judgments.n_queries, len(self.measures))
+        for name, weights in zip(read.names, weights_by_run, strict=True):
             if weights.any():
                 # Judged queries that are no topics have the weight 0.
-                weights_of_queries = np.zeros((self.judgments.n_queries, len(self.measures)))
+                weights_of_queries = np.zeros(shape)
                 weights_of_queries[query_of_topic] = weights
                 self._weights[str(name)] = weights_of_queries
 
@@ -429,8 +431,9 @@ def _totals_of_queries(
     worth_of_hit = worth[hits.row[is_in_group]]
 
     # Each document is added to the cell of its query and group.
-    counts = np.zeros((hits.n_queries, len(ranges)), dtype=np.intp)
-    sums = np.zeros((hits.n_queries, len(ranges)))
+    shape = (hits.n_queries, len(ranges))
+    counts = np.zeros(shape, dtype=np.intp)
+    sums = np.zeros(shape)
     np.add.at(counts, (query, group), 1)
     np.add.at(sums, (query, group), worth_of_hit)
     return counts, sums

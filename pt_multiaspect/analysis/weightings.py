@@ -134,16 +134,20 @@ class Weightings(View):
         under = "under some weighting"
         if self._n_sampled is not None:
             under += f" (of {self._n_sampled} sampled, and those that give one aspect all weight)"
-        is_open = (pairs["fraction"] > _FEW) & (pairs["fraction"] < _MANY)
-        order = f"{changing} order {under}, {is_open.sum()} for {_OPEN_IN_WORDS}."
+        is_above_few = pairs["fraction"] > _FEW
+        is_below_many = pairs["fraction"] < _MANY
+        n_open = (is_above_few & is_below_many).sum()
+        order = f"{changing} order {under}, {n_open} for {_OPEN_IN_WORDS}."
         return f"{order} {self._significance_in_words()}"
 
     def _significance_in_words(self) -> str:
         """Return how many of the significant differences remain so under most weightings."""
-        tested = self.pairs[self.pairs["p"] < ALPHA]
+        is_significant = self.pairs["p"] < ALPHA
+        tested = self.pairs[is_significant]
         is_kept = tested["fraction_significant"] >= _MOST
         level = f"p < {ALPHA:g} under the weights of the measure"
-        return significant_share(int(is_kept.sum()), len(tested), level, _UNDER_MOST_IN_WORDS)
+        n_kept = int(is_kept.sum())
+        return significant_share(n_kept, len(tested), level, _UNDER_MOST_IN_WORDS)
 
     def _title(self) -> str:
         return f"Weightings of {self.measure}"
@@ -654,8 +658,12 @@ def _intervals(
     # The differences of all pairs together would need too much memory.
     size_of_pair = means[0].size
     for part in slices(len(pairs), size_of_pair):
-        fractions = _sampled_fractions(weighted, means, pairs.first[part], pairs.second[part])
-        low[part], high[part] = percentile_interval(fractions, CI, fraction[part])
+        first = pairs.first[part]
+        second = pairs.second[part]
+        samples = _sampled_fractions(weighted, means, first, second)
+        low_of_part, high_of_part = percentile_interval(samples, CI, fraction[part])
+        low[part] = low_of_part
+        high[part] = high_of_part
     return low, high
 
 

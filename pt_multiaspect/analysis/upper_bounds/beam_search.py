@@ -118,7 +118,8 @@ def search(
                 bound[index] = bound_of_mean
                 continue
         aim = _aim_of_query(task, mean, index)
-        sequence, bound[index] = _beam(aim, task.types, known_value, width)
+        sequence, bound_of_query = _beam(aim, task.types, known_value, width)
+        bound[index] = bound_of_query
         if sequence is not None:
             rank[documents] = _ranks_of_documents(sequence, task)
     return rank, bound
@@ -184,7 +185,8 @@ def _ranks_of_documents(sequence: Ints, task: _SearchTask) -> Ints:
     n_useful = len(sequence)
     ranks = np.empty(n_documents, dtype=np.intp)
     ranks[is_useful] = _ranks_from_types(sequence, task.types.type_of_document)
-    ranks[~is_useful] = np.arange(n_useful + 1, n_documents + 1)
+    next_rank = n_useful + 1
+    ranks[~is_useful] = np.arange(next_rank, n_documents + 1)
     return ranks
 
 
@@ -482,9 +484,13 @@ def _are_dominated(values: Floats, key: Ints, distance: int) -> Bools:
     two elements less than there are states. A state with another key does not dominate. The values
     have the shape (n_terms, n_states).
     """
-    has_same_key = key[distance:] == key[:-distance]
-    is_at_most = values[:, distance:] <= values[:, :-distance]
-    return np.asarray(has_same_key & is_at_most.all(axis=0))
+    own_key = key[distance:]
+    earlier_key = key[:-distance]
+    own_values = values[:, distance:]
+    earlier_values = values[:, :-distance]
+    is_at_most = (own_values <= earlier_values).all(axis=0)
+    has_same_key = own_key == earlier_key
+    return np.asarray(has_same_key & is_at_most)
 
 
 class _States(NamedTuple):
