@@ -168,7 +168,8 @@ class Study:
         self.n_tests = n_unordered_pairs(self.pairs)
         if baseline is None:
             # The best run is compared with each other run.
-            n_claims = len(self.in_order) - 1
+            n_runs = len(self.in_order)
+            n_claims = n_runs - 1
         else:
             n_claims = len(self.pairs)
         # Claims are about values in the units of the measure: undo the negation.

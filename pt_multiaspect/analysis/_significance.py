@@ -632,7 +632,8 @@ def _benjamini_hochberg(levels: Floats) -> Floats:
     n_tests = len(levels)
     from_lowest = np.argsort(levels, kind="stable")  # the indices of the levels
     k = np.arange(1, n_tests + 1)
-    divided = levels[from_lowest] / (k / n_tests)
+    fraction = k / n_tests
+    divided = levels[from_lowest] / fraction
     # A level may have become higher than one after it: each is the minimum from there to the end.
     minima_from_end = np.minimum.accumulate(divided[::-1])
     corrected = np.empty(n_tests)
@@ -745,7 +746,9 @@ def _ranges_of_means(sums: Floats, mean_size: float) -> Floats:
     """
     mean_sums = sums.mean(axis=1)  # per cluster, draws × systems
     means = mean_sums / mean_size  # per topic
-    return np.asarray(means.max(axis=1) - means.min(axis=1))
+    highest = means.max(axis=1)
+    lowest = means.min(axis=1)
+    return np.asarray(highest - lowest)
 
 
 def _permute_columns(sums: Floats, permuted_systems: Ints) -> Floats:

@@ -284,13 +284,15 @@ class LabelIntervals:
         """Return the intervals of differences of pairs on topics without missing labels."""
         lowest_of_first = self.at_lowest[self.first]  # pairs × topics
         lowest_of_second = self.at_lowest[self.second]
-        return self._interval_of_complete_topics(lowest_of_first - lowest_of_second)
+        difference = lowest_of_first - lowest_of_second
+        return self._interval_of_complete_topics(difference)
 
     def _interval_of_complete_topics(self, numbers: Floats) -> Interval:
         """Return an interval of single numbers, rows × topics; NaN where labels are missing."""
+        is_complete = ~self.is_open  # per topic
         ends = np.stack([numbers, numbers])
         ends[:, :, self.is_open] = np.nan
-        return Interval(ends, ~self.is_open)
+        return Interval(ends, is_complete)
 
     def compute(self) -> tuple[Interval, Interval]:
         """Return the intervals of the values, and of the differences of pairs.

@@ -244,8 +244,8 @@ class ValuesByMeasure:
         self._check_names(names, labels)
         self._names = names
         for column, label in enumerate(labels):
-            values_of_measure = values[:, :, column]
-            self._arrays[label] = values_of_measure[:, :, None], qids
+            values_of_measure = values[:, :, [column]]  # systems × topics × 1
+            self._arrays[label] = values_of_measure, qids
 
     def _check_names(self, names: list[Any], labels: Sequence[str]) -> None:
         """Check that some measures have values of the same systems as those before."""

@@ -562,7 +562,8 @@ class _Margin:
 
     def _correct(self, levels: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Return the corrected levels and α of one-sided intervals, by group."""
-        return correct_groups(np.stack(levels), self.families, "t", self.correction, self.alpha)
+        levels_by_group = np.stack(levels)
+        return correct_groups(levels_by_group, self.families, "t", self.correction, self.alpha)
 
 
 def t_test_pairs(
@@ -615,7 +616,8 @@ class _TestedPairs:
         #: The test of each pair, a position in `first` and `second`: [0, 0, 1] in the example.
         self.test_of_pair = test_of_pair
         #: Of each pair: 1 if its systems are in the order of its test, else −1.
-        self.sign = np.where(pairs.first < pairs.second, 1.0, -1.0)
+        is_in_order = pairs.first < pairs.second
+        self.sign = np.where(is_in_order, 1.0, -1.0)
 
     def mean_and_interval(self, tests: PairTests, alpha: float) -> dict[str, Floats]:
         """Return the ``difference low high`` of each pair.

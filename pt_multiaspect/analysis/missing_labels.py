@@ -485,7 +485,7 @@ def _search(
         is_left_out = np.any([view.junk < 0 for view in views], axis=0)
         universe = join_universe(judgments, views, rankings, cutoff, is_left_out)
         for run in rankings:
-            joined.append(Rankings(run.source, universe))
+            joined.append(_cut(run, None, universe))
     else:
         universe = join_universe(judgments, views, rankings, cutoff)
         for run in rankings:

@@ -386,7 +386,8 @@ def _options(measures: Mapping[str, Any]) -> pd.DataFrame:
     # One column per parameter of any class, and the column `measure` for the class. Parameters that
     # a class does not have are NaN.
     table = pd.DataFrame.from_dict(rows, orient="index")
-    is_choice = _is_in_all_classes(table) | _differs_within_class(table)
+    is_general = _is_in_all_classes(table)
+    is_choice = is_general | _differs_within_class(table)
     options_of_choices = table.loc[:, is_choice].fillna("none")
     has_several_options = options_of_choices.nunique() > 1
     return options_of_choices.loc[:, has_several_options]

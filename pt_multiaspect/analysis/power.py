@@ -305,7 +305,8 @@ def detectable_difference(
     for column, label in enumerate(labels):
         deviation_of_pairs = deviations[:, column]
         deviation_of_tests = deviation_of_pairs[row_of_test]
-        rows_of_measures.append({"measure": label, **plan.statistics(deviation_of_tests)})
+        statistics_of_measure = plan.statistics(deviation_of_tests)
+        rows_of_measures.append({"measure": label, **statistics_of_measure})
         # The deviations of the pairs are those on the observed topics.
         keys = {"measure": label, **pairs.columns, **observed_sizes}
         statistics_of_pairs = plan.statistics_of_pairs(deviation_of_pairs)

@@ -802,7 +802,8 @@ def _fit(values: _Values, human_clusters: Clusters) -> _Fit:
     freedom = np.where(labels_vary, freedom_of_human - 1, freedom_of_human)
     # A variance is a sum of squares, divided by its degrees of freedom. `variance` does not know
     # that the slope was estimated.
-    sum_of_squares = variance(residuals, human_clusters) * freedom_of_human
+    residual_variance = variance(residuals, human_clusters)
+    sum_of_squares = residual_variance * freedom_of_human
     error_sd = np.sqrt(sum_of_squares / freedom)
     return _Fit(labels_vary, slope, residuals, freedom, error_sd)
 
@@ -844,7 +845,8 @@ def _squared_error(values: _Values, fit: _Fit, clusters: Clusters) -> Floats:
     human_clusters = clusters.take(np.arange(values.n_human))
     residual_error = _regression_error(values, fit, human_clusters)
     label_variance = variance(labels, clusters)
-    label_error = slope**2 * label_variance / len(clusters)
+    n_clusters = len(clusters)
+    label_error = slope**2 * label_variance / n_clusters
     covariance = _covariance_within_clusters(fit.residuals, labels, clusters)
     total = residual_error + label_error + 2 * slope * covariance
     # A negative covariance must not make it smaller than it would be for labels known exactly.
@@ -888,8 +890,10 @@ def _covariance_within_clusters(residuals: Floats, labels: Floats, clusters: Clu
     """
     n_human = residuals.shape[1]
     n_topics = labels.shape[1]
-    residual_deviations = residuals - residuals.mean(axis=1, keepdims=True)
-    label_deviations = labels - labels.mean(axis=1, keepdims=True)
+    mean_residual = residuals.mean(axis=1, keepdims=True)
+    mean_label = labels.mean(axis=1, keepdims=True)
+    residual_deviations = residuals - mean_residual
+    label_deviations = labels - mean_label
     # Further topics have no residual, and add nothing to the mean residual.
     residual_terms = np.zeros_like(labels)
     residual_terms[:, :n_human] = residual_deviations / n_human
@@ -903,7 +907,9 @@ def _sum_of_pair_products(a: Floats, b: Floats, clusters: Clusters) -> Floats:
     It is (a_1 + a_2)·(b_1 + b_2) − a_1·b_1 − a_2·b_2 in a cluster of two topics. The numbers a and
     b have the shape (n_runs, n_topics).
     """
-    products_of_sums = clusters.sums(a) * clusters.sums(b)  # runs × clusters
+    sums_of_a = clusters.sums(a)  # runs × clusters
+    sums_of_b = clusters.sums(b)
+    products_of_sums = sums_of_a * sums_of_b
     products_of_topics = a * b
     sum_of_all_pairs = products_of_sums.sum(axis=1)
     sum_of_own_pairs = products_of_topics.sum(axis=1)
@@ -982,7 +988,8 @@ class _Plan:
         """Return whether half the interval's width is at most this with n human topics, by row."""
         # The slope costs a degree of freedom if labels of further topics are used.
         has_further = n_human < self.n_topics
-        freedom = np.where(has_further, n_human - 2, n_human - 1)
+        full_freedom = n_human - 1
+        freedom = np.where(has_further, full_freedom - 1, full_freedom)
         quantile = t_quantile(freedom, self.confidence)
         margin = quantile * self._standard_error(n_human)
         return np.asarray(margin <= largest_margin)

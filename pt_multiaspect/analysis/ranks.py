@@ -329,8 +329,10 @@ def _rank_intervals(
     # Each run is compared with n - 1 others: Bonferroni's correction.
     is_significant = p < alpha / (n_runs - 1)
     difference = mean_differences(values, pairs)
-    is_first_better = is_significant & (difference > 0)
-    is_first_worse = is_significant & (difference < 0)
+    is_positive = difference > 0
+    is_negative = difference < 0
+    is_first_better = is_significant & is_positive
+    is_first_worse = is_significant & is_negative
 
     # Whether a run (row) is significantly better than another (column).
     is_better = np.zeros((n_runs, n_runs, n_measures), dtype=np.bool_)
@@ -395,10 +397,11 @@ def _borda(signs: Floats) -> Floats:
     """
     n_runs = signs.shape[-2]
     wins_minus_losses = signs.sum(axis=-2)  # … × runs × measures
+    mean_surplus = wins_minus_losses.mean(axis=-1)
     # A run with as many wins as losses has the middle rank. One rank up is a win more and a loss
     # less, so that their difference grows by 2.
     middle_rank = (n_runs + 1) / 2
-    return np.asarray(middle_rank - wins_minus_losses.mean(axis=-1) / 2)
+    return np.asarray(middle_rank - mean_surplus / 2)
 
 
 def _copeland(signs: Floats) -> Floats:

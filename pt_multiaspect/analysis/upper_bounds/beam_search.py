@@ -168,11 +168,13 @@ def _search_task(
 
 def _aim_of_query(task: _SearchTask, mean: Mean | None, query: int) -> _Aim:
     """Return what is maximised for a query: a weighted sum, or the mean if one is given."""
+    parts = task.parts
+    weights = task.weights
     totals = task.types.totals
     if mean is None:
-        return _WeightedSum(task.parts, task.weights, totals)
+        return _WeightedSum(parts, weights, totals)
     slope = mean.slope[task.measures, query]
-    return _Mean(task.parts, task.weights, slope, mean.combine, totals)
+    return _Mean(parts, weights, slope, mean.combine, totals)
 
 
 def _ranks_of_documents(sequence: Ints, task: _SearchTask) -> Ints:
@@ -229,11 +231,11 @@ def _is_search_skipped(bound: float, known_value: float, task: _SearchTask) -> b
 
 
 def _numbers_per_state(n_types: int) -> float:
-    """Return about how many numbers are computed to extend a state by one document.
+    """Return about how many numbers are computed to extend a partial ranking by one document.
 
-    A state is a partial ranking. The next document is of a type that no other one is better than in
-    every measure. If types are all pairs of √n labels in two aspects, at most √n of the n types are
-    such. Each of these extended states consists of n counts, so that there are √n · n numbers.
+    The next document must be of a type that no better one precedes. If the n types are all pairs of
+    √n labels on each of two aspects, √n of them at most are such. An extended ranking has a count
+    per type, so that these are √n · n numbers.
     """
     return float(n_types**1.5)
 
