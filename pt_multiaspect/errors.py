@@ -334,6 +334,7 @@ def errors_of(title: object) -> Iterator[None]:
     try:
         yield
     except MultiAspectError as error:
+        # The new error takes the place of the old one, and has the same cause.
         raise MultiAspectError(f"{title}: {error}") from error.__cause__
 
 

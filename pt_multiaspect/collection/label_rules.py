@@ -126,12 +126,13 @@ def find_labels_below(labels: LabelCounts) -> LabelFinding | None:
         "another kind, map them to grades"
     )
     # Negative labels are likely codes, others are likely grades that were not declared.
-    negative = [label for label in below if label < 0]
-    not_negative = [label for label in below if label >= 0]
-    if not_negative:
+    likely_codes = [label for label in below if label < 0]
+    likely_grades = [label for label in below if label >= 0]
+    if likely_grades:
         advice = f"If they are grades, add them to the declared ones ({aspect.scale}). {advice}"
     declared_grades = aspect.grades or ()
-    declaration = rescale_aspect(labels, [*not_negative, *declared_grades], negative)
+    all_grades = [*likely_grades, *declared_grades]
+    declaration = rescale_aspect(labels, grades=all_grades, unjudged=likely_codes)
     return LabelFinding(
         "warning",
         f"{labels.name} has labels below its lowest grade {lowest}, which are evaluated as that "

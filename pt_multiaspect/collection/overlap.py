@@ -87,7 +87,7 @@ def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> Non
         "The values are those of a run that finds nothing. Check that runs and qrels are for the "
         "same collection and use the same document ids",
         run=name,
-        key=f"{n_retrieved} {retrieved}",
+        key=f"{n_retrieved} {retrieved}",  # a warning with the same key is issued only once
         group="no judged document",
     )
 

@@ -252,13 +252,14 @@ def _not_by_aspect_error(value: object, aspect: object) -> MultiAspectError:
 
 def describe_row(row: object) -> str:
     """Return a description of a row that is not a namedtuple, for an error message."""
+    # ir-measures reads frames of other libraries, such as Polars, by column instead of row.
     is_column = hasattr(row, "to_numpy")
     if is_column:
         return (
             "columns, as ir-measures reads data frames of other libraries: "
             "convert them to pandas first"
         )
-    return f"{shown(row)} …"
+    return f"{shown(row)} …"  # further rows follow
 
 
 #: Whether pandas compares strings only up to a NUL character, as before version 3.1.

@@ -259,13 +259,13 @@ def _read_polars(frame: Any) -> Run | None:
     has_missing_score = np.isnan(score).any()
     if has_missing_id or has_missing_score:
         return None
-    # Rows of a query are mostly adjacent: encode the query of each block of equal rows once.
-    sizes_of_blocks, queries_of_blocks = queries.rle().struct.unnest()
-    codes_of_blocks, distinct = _polars_texts(queries_of_blocks).codes()
-    codes = np.repeat(codes_of_blocks, sizes_of_blocks.to_numpy())
-    qids = distinct.decode()
-    docnos = _polars_texts(documents)
-    return Run(qids, codes, docnos, score)
+    # Rows of a query are mostly adjacent. Their run-length encoding has one row per block of equal
+    # queries, with its length and its query, so that the query is read once.
+    blocks = queries.rle()
+    length_of_block, query_of_block = blocks.struct.unnest()
+    code_of_block, distinct = _polars_texts(query_of_block).codes()
+    code_of_row = np.repeat(code_of_block, length_of_block.to_numpy())
+    return Run(distinct.decode(), code_of_row, _polars_texts(documents), score)
 
 
 def _polars_columns(frame: Any) -> tuple[Any, Any, Any] | None:

@@ -112,6 +112,7 @@ class AspectView:
         """Warn if the scale is declared by its top grade alone, but may start at 1."""
         if self.inferred:
             return
+        # For declared scales, there is such a finding only if the top grade is all that is declared.
         finding = find_start_above_zero(self.label_counts)
         if finding is not None:
             self._warn(finding, key=str(self.scale), group="threshold")
@@ -196,11 +197,10 @@ class AspectView:
         """
         if self.scale.reaches(rel):
             return
-        n_labels = int(self.known.sum())
-        shows_few_grades = len(self.scale) == 1 or n_labels < MIN_POOL
-        if self.inferred and shows_few_grades:
-            return
         if self.inferred:
+            n_labels = int(self.known.sum())
+            if len(self.scale) == 1 or n_labels < MIN_POOL:
+                return
             top_grade = "the highest label"
             remedy = f". If the scale of {self.name} is longer, declare it"
         else:
@@ -284,13 +284,15 @@ class AspectView:
                 f"of a base count as 0, as in ir-measures, got {shown(dict(gains))}. Declare all "
                 "gains of the aspect instead"
             )
+        # A label that is not in `gains` has its declared gain, or is its own gain if higher labels
+        # are better.
         has_declared_gains = self.aspect.gains is not None
         if has_declared_gains or self.scale.greater_is_better:
-            return  # each label has a declared gain, or is one
-        is_mapped = np.isin(self.label, list(gains))
-        unmapped = self.label[self.known & ~is_mapped]
+            return
+        labels = np.unique(self.label[self.known])
+        unmapped = np.setdiff1d(labels, list(gains))
         if len(unmapped):
-            texts = set(map(spell, unmapped.tolist()))
+            texts = map(spell, unmapped.tolist())
             listed = choices(sorted(texts))
             raise MultiAspectError(
                 f"gains= of the base: lower labels of {self.name} are better, so labels are not "

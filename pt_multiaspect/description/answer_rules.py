@@ -191,11 +191,11 @@ def find_undeclared_grades(statistics: Statistics) -> Iterator[Finding]:
 def _top_grade(view: AspectView) -> float:
     """Return the highest label of a criterion that is no code of failures, at least 0."""
     labels = view.label[view.known]
-    without_codes = _scale_without_codes(view)
-    if without_codes is not None:
-        is_code = np.isin(labels, number_codes(without_codes))
-        labels = labels[~is_code]
-    return float(labels.max(initial=0))
+    scale_with_codes_declared = _scale_without_codes(view)
+    if scale_with_codes_declared is None:
+        return float(labels.max(initial=0))
+    is_code = np.isin(labels, number_codes(scale_with_codes_declared))
+    return float(labels[~is_code].max(initial=0))
 
 
 def _span(labels: Floats) -> str:

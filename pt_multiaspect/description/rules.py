@@ -43,9 +43,8 @@ def find_labels_out_of_scale(statistics: Statistics) -> Iterator[Finding]:
     """Find labels that are not on the declared scale."""
     for view in statistics.judged.views:
         label, _ = used_labels(view)
-        # On a scale of probabilities, labels are their own probabilities.
-        has_probabilities = view.scale.identity
-        if has_probabilities and label.max(initial=0) > 1:
+        are_probabilities = view.scale.identity  # the labels themselves
+        if are_probabilities and label.max(initial=0) > 1:
             yield _no_probabilities_finding(view)
         off_scale = statistics.judged.off_scale.get(view.name)
         if off_scale is not None:
@@ -167,15 +166,16 @@ def _find_code_on_top(statistics: Statistics, view: AspectView) -> Finding | Non
     survey_codes = _survey_codes(view)
     if survey_codes:
         return _survey_finding(view, survey_codes)
-    # The highest label compared with the lower ones, one row per other aspect.
-    comparisons = statistics.top_labels
-    comparisons = comparisons[comparisons["aspect"] == view.name]
+    # Documents with the highest label, compared on each other aspect with those with lower labels.
+    all_comparisons = statistics.top_labels
+    comparisons = all_comparisons[all_comparisons["aspect"] == view.name]
     reason = _gap_below_top(view) or _unrelated_top(comparisons)
     if reason:
         return _code_finding(view, reason)
-    is_relevance = comparisons["other"] == "relevance"
-    is_surely_lower = comparisons["z_next"] < -3  # standard errors
-    if (is_relevance & is_surely_lower).any():
+    # On relevance, with those with the next label; the difference is in standard errors.
+    on_relevance = comparisons[comparisons["other"] == "relevance"]
+    is_surely_lower = on_relevance["z_next"] < -3
+    if is_surely_lower.any():
         return _less_relevant_top(view)
     return None
 
@@ -431,9 +431,9 @@ def _reversed_scale(view: AspectView) -> Aspect:
 
     Gains, probabilities and a threshold that were declared do not apply to it.
     """
-    grades = None
+    grades = None  # they are inferred again
     if not view.inferred:
-        grades = sorted(view.scale.grades.tolist())
+        grades = sorted(view.scale.grades.tolist())  # `Aspect` takes them in any direction
     return Aspect(
         grades,
         greater_is_better=not view.scale.greater_is_better,
@@ -532,19 +532,17 @@ def _differences_of_pools(reference: AspectView, view: AspectView) -> list[str]:
     """
     reasons = []
     is_relevant = reference.known & (reference.grade > 0)
-    n_relevant = int(is_relevant.sum())
-    n_relevant_on_both = (view.known & is_relevant).sum()
-    covered = n_relevant_on_both / max(n_relevant, 1)
-    if n_relevant > 0 and covered < 0.95:
-        percentage = percent(covered)
-        reasons.append(
-            f"only {percentage} of the documents above the lowest {reference.name} grade "
-            f"are judged on {view.name}"
-        )
-    n_both = int((view.known & reference.known).sum())
-    within_reference = n_both / view.known.sum()
-    if within_reference < 0.95:
-        percentage = percent(within_reference)
+    if is_relevant.any():
+        judged_on_view = view.known[is_relevant].mean()
+        if judged_on_view < 0.95:
+            percentage = percent(judged_on_view)
+            reasons.append(
+                f"only {percentage} of the documents above the lowest {reference.name} grade "
+                f"are judged on {view.name}"
+            )
+    judged_on_reference = reference.known[view.known].mean()
+    if judged_on_reference < 0.95:
+        percentage = percent(judged_on_reference)
         reasons.append(f"only {percentage} of those judged on {view.name} are on {reference.name}")
     return reasons
 

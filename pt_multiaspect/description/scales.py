@@ -281,10 +281,11 @@ def _label_table(view: AspectView, off_scale: Floats) -> pd.DataFrame:
     """
     used, n_used = used_labels(view)
     scale = view.scale
-    accepts_all_above_0 = scale.identity and view.inferred
-    if accepts_all_above_0:
+    is_inferred_scale_of_probabilities = scale.identity and view.inferred
+    if is_inferred_scale_of_probabilities:
         is_below = used < 0
     else:
+        # Labels above or between the grades are not used, but off the scale.
         is_below = ~np.isin(used, scale.grades)
     used_kind = np.where(is_below, "below the scale", "grade")
     used_table = pd.DataFrame({"label": used, "count": n_used, "kind": used_kind})

@@ -60,8 +60,12 @@ class MacroMean:
         if not has_error:
             return f"{mean}."
         if self.are_groups_drawn:
-            return f"{mean}, for a new draw of groups (for these groups is another question)."
-        return f"{mean}, for these groups (for a new draw of groups is another question)."
+            population = "a new draw of groups"
+            other_population = "these groups"
+        else:
+            population = "these groups"
+            other_population = "a new draw of groups"
+        return f"{mean}, for {population} (for {other_population} is another question)."
 
 
 def read_macro(

@@ -122,12 +122,12 @@ def nested_levels(qids: Iterable[object]) -> list[pd.Series]:
     levels: list[pd.Series] = []
     while True:
         # The groups of one level are the ids of the next.
-        id_number, distinct_ids = pd.factorize(groups)
-        heads = _find_heads(pd.Series(distinct_ids, dtype=object))
+        ids = pd.Series(groups.unique(), dtype=object)
+        heads = _find_heads(ids)
         if heads is None:
             return levels
-        heads_of_topics = heads.to_numpy()[id_number]
-        groups = pd.Series(heads_of_topics, index=topics, dtype=object)
+        head_of_id = dict(zip(ids, heads, strict=True))
+        groups = groups.map(head_of_id).astype(object)
         levels.append(groups)
 
 
@@ -200,12 +200,13 @@ def _is_nested(parts: pd.DataFrame, n_topics: int) -> bool:
     heads = parts.groupby("head")["number"].agg(["size", "min", "max"])
     if len(heads) < 3:
         return False
-    most_have_a_head = 10 * len(parts) >= 9 * n_topics
+    most_have_a_head = len(parts) / n_topics >= 0.9
     groups_are_small = heads["size"].mean() <= _MOST_PER_HEAD
     shared_heads = heads[heads["size"] > 1]
-    half_have_siblings = 2 * shared_heads["size"].sum() >= n_topics
+    n_siblings = shared_heads["size"].sum()
+    half_have_siblings = n_siblings / n_topics >= 0.5
     starts_low = shared_heads["min"] <= 3
-    most_start_low = 10 * starts_low.sum() >= 8 * len(shared_heads)
+    most_start_low = starts_low.mean() >= 0.8
 
     # Numbers of turns and variants have few gaps.
     span = shared_heads["max"] - shared_heads["min"] + 1

@@ -261,8 +261,9 @@ class Evaluator:
         judged = np.sort(positions[positions >= 0])
         if not len(judged):
             n_measures = len(self._plan.labels)
-            return qids[:1], np.full((n_measures, 1), np.nan)
-        # All judged queries are evaluated: those in other parts as empty rankings.
+            no_value = np.full((n_measures, 1), np.nan)
+            return qids[:1], no_value
+        # These are the values of all judged queries, also of those in other parts.
         values = self._plan.values(rankings)
         return judgments.qids[judged], values[:, judged]
 

@@ -88,19 +88,21 @@ class Plan:
         self.measures: list[AnyMeasure] = list(labelled.values())
         check_functions(self.measures)
 
-        others: set[AnyMeasure] = set()
+        # Measures of this package, diversity measures and others are evaluated in different ways.
+        measures_of_others: set[AnyMeasure] = set()
         for measure in self.measures:
             if supports(measure):
                 measure.validate_params()
             else:
-                others.add(measure)
-        diversity_measures = set(filter(is_diversity_measure, others))
-        self._standard = _standard_measures(others - diversity_measures, judgments)
+                measures_of_others.add(measure)
+        diversity_measures = set(filter(is_diversity_measure, measures_of_others))
+        standard_measures = measures_of_others - diversity_measures
+        self._standard = _standard_measures(standard_measures, judgments)
         self._diversity: DiversityMeasures | None = None
         if diversity_measures:
             self._diversity = DiversityMeasures(diversity_measures, judgments)
         #: The columns of runs that measures read besides queries, documents and scores.
-        self.run_columns = run_inputs(others)
+        self.run_columns = run_inputs(measures_of_others)
 
         counted_by_label = counted_topics(labelled, judgments, average_over)
         #: A mask of the queries that count for each measure, shape (n_measures, n_queries).
@@ -124,7 +126,7 @@ class Plan:
         with collect_warnings() as causes:
             rankings = join(name, run, self.judgments, self.run_columns)
             is_retrieved = rankings.hits.n_ret > 0
-            is_counted = np.any(self.counted, axis=0)
+            is_counted = np.any(self.counted, axis=0)  # each query, by some measure
             warn_of_missing_topics(self.judgments, is_retrieved, is_counted)
             values = self.values(rankings)
             warn_of_missing_gates(self.measures, self.judgments)

@@ -73,14 +73,14 @@ class TopicStructure:
         return clusters_of_topics(self.clusters, qids)
 
     def check_clusters_apply(self, qids: Collection[object], remedy: str) -> None:
-        """Raise an error for clusters where there is neither a test nor an interval.
+        """Raise an error if topics are clustered; callers have neither tests nor intervals.
 
         Parameters
         ----------
         qids : collection
             The topics.
         remedy : str
-            The parameters that give a test or an interval.
+            The parameters that would give a test or an interval.
         """
         clusters = self.clusters_of(qids)
         if clusters.are_single_topics:

@@ -164,7 +164,8 @@ class _AcceleratedProvider(Provider):  # type: ignore[misc]
         except MultiAspectError:
             # Different labels for the same document, of which pytrec_eval uses the last.
             return None
-        # In a local variable, as another thread may replace the attribute meanwhile.
+        # `_last` returns the same judgments for qrels with the same content, so that these can be
+        # compared by identity. Another thread may replace the attribute meanwhile.
         last = self._prepared
         if last is not None and last.judgments is judgments and last.measures == measures:
             return last

@@ -100,19 +100,30 @@ def split_measures(text: str) -> list[str]:
     >>> split_measures("nDCG@10, TOMA(aspects={'relevance': 2}) @ 10")
     ['nDCG@10', "TOMA(aspects={'relevance': 2})@10"]
     """
-    is_outside = _is_outside(text)
     parts = [""]
-    for position, character in enumerate(text):
-        following = text[position + 1 :]
-        if is_outside[position] and character.isspace():
-            is_beside_sign = parts[-1].endswith(_SIGNS) or following.lstrip().startswith(_SIGNS)
-            if not is_beside_sign:
-                parts.append("")
-        elif is_outside[position] and character == "," and not following[:1].isdigit():
+    for position, is_outside in enumerate(_is_outside(text)):
+        character = text[position]
+        if is_outside and _separates(text, position):
             parts.append("")
+        elif is_outside and character.isspace():
+            continue  # beside a sign
         else:
             parts[-1] += character
     return [part for part in parts if part]
+
+
+def _separates(text: str, position: int) -> bool:
+    """Return whether the character at `position`, outside brackets, separates two measures."""
+    character = text[position]
+    before = text[:position].rstrip()
+    after = text[position + 1 :]
+    if character == ",":
+        is_within_measure = after[:1].isdigit()  # as in P_5,10
+        return not is_within_measure
+    if character.isspace():
+        is_beside_sign = before.endswith(_SIGNS) or after.lstrip().startswith(_SIGNS)
+        return not is_beside_sign
+    return False
 
 
 def _is_outside(text: str) -> list[bool]:
@@ -174,10 +185,9 @@ def _parse_unlabelled(text: str) -> Iterator[tuple[str, ir_measures.Measure]]:
     """Yield the name and the measure of each measure of a text without alias."""
     quoted = with_quotes(text)
     members = parse(quoted)
-    is_family = len(members) > 1
+    if len(members) == 1 and quoted == text:
+        # One measure without missing quotes: its name is the text.
+        yield text, members[0]
+        return
     for member in members:
-        # The text is the name, if Python can read it as one measure.
-        if quoted == text and not is_family:
-            yield text, member
-        else:
-            yield str(member), member
+        yield str(member), member

@@ -52,12 +52,12 @@ class MeasureName(str):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how pickle restores the name: a function and its arguments."""
-        name = str.__str__(self)
+        name = str(self)
         is_users_function = function_of(self.measure) is not None
-        if is_users_function:
-            # Another process may not know the function, so that its code is pickled as well.
-            return _restore_name, (pickle_with_code(self.measure), name)
-        return type(self), (self.measure, name)
+        if not is_users_function:
+            return type(self), (self.measure, name)
+        # Another process may not know the function: its code is pickled as well.
+        return _restore_name, (pickle_with_code(self.measure), name)
 
     def __copy__(self) -> MeasureName:
         return self
@@ -163,16 +163,23 @@ def _may_be_called(measure: ir_measures.Measure, namesakes: Sequence[ir_measures
     """
     if _has_params_of(measure, namesakes):
         return True
-    # Only measures over a base have a base, whose default is that of all aspects.
-    bases = getattr(measure, "bases", None)
-    base = getattr(bases, "default", None)
-    # A base that ir-measures computes is an adapter of its measure.
-    base_measure = getattr(base, "measure", base)
+    base = _base_of_all_aspects(measure)
     is_on_relevance = getattr(measure, "one_aspect", None) == "relevance"
-    is_on_subtopics = is_diversity_measure(base_measure)
+    is_on_subtopics = is_diversity_measure(base)
     if is_on_relevance or is_on_subtopics:
-        return _has_params_of(base_measure, namesakes)
+        return _has_params_of(base, namesakes)
     return False
+
+
+def _base_of_all_aspects(measure: ir_measures.Measure) -> Any:
+    """Return the measure that another one evaluates on each aspect, None if it has no such base."""
+    bases = getattr(measure, "bases", None)
+    base = getattr(bases, "default", None)  # other bases are for single aspects
+    # A measure that ir-measures computes is wrapped in an adapter.
+    wrapped_measure = getattr(base, "measure", None)
+    if wrapped_measure is not None:
+        return wrapped_measure
+    return base
 
 
 def _has_params_of(measure: ir_measures.Measure, namesakes: Sequence[ir_measures.Measure]) -> bool:
@@ -185,10 +192,11 @@ def _has_params_of(measure: ir_measures.Measure, namesakes: Sequence[ir_measures
         return False
     if measure in of_same_class:
         return True
-    first, *others = [_stated_params(namesake) for namesake in of_same_class]
     params = _stated_params(measure)
-    for name, value in first.items():
-        is_common = all(other.get(name) == value for other in others)
+    params_of_namesakes = list(map(_stated_params, of_same_class))
+    first_namesake = params_of_namesakes[0]  # it has all that are common, and others
+    for name, value in first_namesake.items():
+        is_common = all(other.get(name) == value for other in params_of_namesakes)
         if is_common and params.get(name) != value:
             return False
     return True
@@ -277,14 +285,15 @@ def _parse_text(text: str) -> list[ir_measures.Measure]:
     if text in _OTHER_TRACK_NAMES:
         raise MultiAspectError(f"the tracks' {text} {_OTHER_TRACK_NAMES[text]}")
     _check_trec_name(text)
-    members: list[ir_measures.Measure] = []
-    is_unsupported = False
+    trec_error = ""
     try:
         members, left_out = trec_names(text)
     except ValueError as error:
-        # Of names of trec_eval, ir-measures says so. Others may be names of its own.
-        is_unsupported = "not yet supported" in str(error)
-    if not members:
+        members, left_out = [], []
+        trec_error = str(error)
+    is_trec_name = len(members) > 0
+    if not is_trec_name:
+        is_unsupported = "not yet supported" in trec_error  # a name of trec_eval all the same
         return [_parse_ir_measures_name(text, is_unsupported)]
     if left_out:
         warn_once(
@@ -568,18 +577,17 @@ def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, MeasureLike |
     """Record in the frame the measures of its labels; None for a label that names no measure.
 
     A measure is recorded with its `definition_of`. Printed measures, as read from files, are parsed
-    when they are looked up. A label that the frame has recorded as `UNIT_SCORE` remains one if it
-    does not name a measure.
+    when they are looked up. A label that was recorded as `UNIT_SCORE`, of scores in [0, 1] that are
+    no measure, remains one.
     """
     earlier = read_record(perquery)
     record: dict[str, str | None] = {}
     for label, measure in labelled.items():
-        if isinstance(measure, str):
+        if measure is None:
+            was_unit_score = earlier.get(label) == UNIT_SCORE
+            record[label] = UNIT_SCORE if was_unit_score else None
+        elif isinstance(measure, str):
             record[label] = measure
-        elif measure is not None:
-            record[label] = MeasureName(measure, definition_of(measure))
-        elif earlier.get(label) == UNIT_SCORE:
-            record[label] = UNIT_SCORE
         else:
-            record[label] = None
+            record[label] = MeasureName(measure, definition_of(measure))
     perquery.attrs[RECORD] = record

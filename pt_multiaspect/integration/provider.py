@@ -112,6 +112,7 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
                 values = measure.evaluate(rankings).tolist()
             for qid, value in zip(self.qrel_qids, values, strict=True):
                 yield Metric(query_id=qid, measure=measure, value=value)
+        # A gate of TOMA is an aspect without which others do not count.
         warn_of_missing_gates(self.measures, self.judgments)
 
 
@@ -169,8 +170,9 @@ def _iter_calc(measures: Iterable[AnyMeasure], qrels: Any, run: Any) -> Iterator
     # An iterator can be read only once.
     if isinstance(measures, Iterator):
         measures = list(measures)
-    needs_documents = any(function_of(measure) is None for measure in measures)
-    if needs_documents:
+    # Users' functions may evaluate answers without documents, other measures may not.
+    are_all_functions = all(function_of(measure) is not None for measure in measures)
+    if not are_all_functions:
         _check_documents(qrels, "qrels")
         _check_documents(run, "a run")
     values: Iterator[Metric] = _evaluator(measures, qrels).iter_calc(run)

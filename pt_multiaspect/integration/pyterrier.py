@@ -85,24 +85,36 @@ def experiment(call: Call) -> Any:
     measures = _by_column(arguments["eval_metrics"])
     _refuse_other_frames(arguments.get("qrels"))
 
-    # By default, the result is a table of means.
-    returns_perquery = arguments.get("perquery") is True
-    returns_dict = arguments.get("dataframe") is False
-    returns_means = not returns_perquery and not returns_dict
-    _warn_of_directions(measures, arguments, returns_means=returns_means)
+    # Values are averaged unless all that is asked for are values per query.
+    returns_perquery_only = arguments.get("perquery") is True
     saves_means = arguments.get("save_dir") is not None
-    if saves_means or not returns_perquery:
+    if returns_perquery_only:
+        returns_table_of_means = False
+        averages_values = saves_means
+    else:
+        returns_table_of_means = arguments.get("dataframe") is not False
+        averages_values = True
+    _warn_of_directions(measures, arguments, returns_means=returns_table_of_means)
+    if averages_values:
         _check_topics(measures, arguments)
 
     result = call()
-    # With perquery="both", the result is a named tuple of the means and the values per query.
-    perquery = getattr(result, "perquery", None)
-    if isinstance(result, pd.DataFrame) and "qid" in result:
-        perquery = result
-    # The record tells `aggregate` and others which measures the labels name.
-    if isinstance(perquery, pd.DataFrame):
+    perquery = _perquery_of(result)
+    if perquery is not None:
+        # The record tells `aggregate` and others which measures the labels name.
         record_measures(perquery, measures)
     return result
+
+
+def _perquery_of(result: Any) -> pd.DataFrame | None:
+    """Return the table of values per query in a result of `pt.Experiment`, None if it has none."""
+    table: Any = result
+    if not isinstance(result, pd.DataFrame):
+        # With perquery="both", the result is a named tuple of the means and the values per query.
+        table = getattr(result, "perquery", None)
+    if isinstance(table, pd.DataFrame) and "qid" in table:
+        return table
+    return None
 
 
 def _refuse_other_frames(qrels: object) -> None:
@@ -209,15 +221,15 @@ def grid_search(call: Call) -> Any:
 
 
 def _carry_measure(metric: object) -> object:
-    """Return the name of a measure that carries the measure.
+    """Return a measure as a string, its name, with the measure as an attribute.
 
     PyTerrier uses the name as a key, and sends it to worker processes. Anything but a single
     measure is returned unchanged, for PyTerrier to reject or expand.
     """
     measures = find_measures(metric)
-    if len(measures) == 1:
-        return MeasureName(measures[0], str(metric))
-    return metric
+    if len(measures) != 1:
+        return metric
+    return MeasureName(measures[0], str(metric))
 
 
 def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
@@ -239,10 +251,13 @@ def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
 
     measure_of_column: dict[str, ir_measures.Measure] = {}
     for measure, column in column_of_measure.items():
-        earlier = measure_of_column.setdefault(column, measure)
-        # Different measures that are printed alike are no error here: the evaluator warns of them.
-        is_printed_form = column == str(measure) and column not in aliases
-        if earlier != measure and not is_printed_form:
+        if column not in measure_of_column:
+            measure_of_column[column] = measure
+            continue
+        # Another measure has the same name. If that is because both are printed alike, the
+        # evaluator warns of it.
+        is_given_name = column in aliases or column != str(measure)
+        if is_given_name:
             raise MultiAspectError(
                 f"two different measures have the name {column!r}; give them distinct aliases"
             )
@@ -267,10 +282,11 @@ def _column_of_each_measure(metrics: Collection[Any]) -> dict[ir_measures.Measur
 
 def _check_alias(alias: MeasureName, column_of_measure: Mapping[ir_measures.Measure, str]) -> None:
     """Raise an error if the measure of an alias has its column under another name."""
+    name = str(alias)
     column = column_of_measure[alias.measure]
-    if column != alias:
+    if column != name:
         raise MultiAspectError(
-            f"{alias.measure} has the alias {str(alias)!r} and is also given as {column!r}, but "
+            f"{alias.measure} has the alias {name!r} and is also given as {column!r}, but "
             "PyTerrier shows each measure in one column: give it once"
         )
 

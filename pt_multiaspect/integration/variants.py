@@ -176,8 +176,9 @@ class _Change(NamedTuple):
 def _changes(measure: ir_measures.Measure, aspects: Sequence[str]) -> dict[str, _Change]:
     """Return the single changes of a measure, by the label of the variant."""
     gate = None
-    if len(aspects) > 1 and _PRECONDITION in aspects:
-        gate = _PRECONDITION
+    has_other_aspects = len(aspects) > 1
+    if has_other_aspects and _PRECONDITION in aspects:
+        gate = _PRECONDITION  # the aspect without which the others do not count
     changes = {}
     for name, param in measure.SUPPORTED_PARAMS.items():
         for option in _options(name, param, gate):
@@ -263,7 +264,9 @@ def _are_options(given: Mapping[Any, Any]) -> bool:
     """
     if isinstance(given, Aspects):
         return False
-    return all(value is None or _is_compound(value) for value in given.values())
+    # The values of a single option are numbers or names. None is an error that is raised later.
+    present = [value for value in given.values() if value is not None]
+    return all(map(_is_compound, present))
 
 
 def _options_of_mapping(parameter: str, given: Mapping[Any, Any]) -> dict[str, Any]:

@@ -160,11 +160,11 @@ def _distinct_heads(known: Mapping[str, ir_measures.Measure | None]) -> dict[str
         if longer_heads is None:
             continue
         for label, longer_head in zip(labels, longer_heads, strict=True):
-            # A label that is short itself remains the head, unless another measure has it, too.
-            is_unique = all_short_heads.count(short_heads[label]) == 1
-            is_as_given = label == short_heads[label]
-            if not is_unique or not is_as_given:
-                heads[label] = longer_head
+            is_short = label == short_heads[label]
+            is_unique = all_short_heads.count(label) == 1
+            if is_short and is_unique:
+                continue  # the label remains the head
+            heads[label] = longer_head
     return heads
 
 
@@ -544,20 +544,20 @@ class Comparisons:
         if self.test == "tukey":
             return ", for all pairs"
         joint_confidence = 1 - self.alpha
-        is_corrected = self.correction is not None and levels != [joint_confidence]
-        if not is_corrected:
+        has_one_comparison = levels == [joint_confidence]
+        if self.correction is None or has_one_comparison:
             return ""
         if self.correction == "fdr_bh":
             return f", false coverage rate {self.alpha:g}"
-        if len(levels) == 1:
-            # Each of n comparisons has the level 1 - alpha / n.
-            alpha_of_each = 1 - levels[0]
-            n_comparisons = round(self.alpha / alpha_of_each)
-            joint = joint_level(joint_confidence, n_comparisons)
-            return f", {joint}"
-        # The measures have different numbers of comparisons.
-        level = level_text(joint_confidence)
-        return f", {level} for all of a measure"
+        have_different_numbers = len(levels) > 1  # of comparisons, the measures
+        if have_different_numbers:
+            level = level_text(joint_confidence)
+            return f", {level} for all of a measure"
+        # Each of n comparisons has the level 1 - alpha / n.
+        alpha_of_each = 1 - levels[0]
+        n_comparisons = round(self.alpha / alpha_of_each)
+        joint = joint_level(joint_confidence, n_comparisons)
+        return f", {joint}"
 
     def tests_by_row(self, means: pd.DataFrame, label: str) -> pd.DataFrame:
         """Return the tests of a measure for the rows of means, NaN for the only baseline."""
@@ -571,20 +571,17 @@ class Comparisons:
         return tests.reindex(rows)
 
     def signs_by_row(self, means: pd.DataFrame, label: str) -> list[str]:
-        """Return the signs of the baselines from which a measure differs, for the rows of means."""
+        """Return the signs of the baselines from which a measure differs, for the rows of means.
+
+        A row is a system, or a system in a group of topics. Each of its tests, one per baseline,
+        has a sign or '', which are joined. The only baseline has no tests, and the sign ''.
+        """
         tests = self.tests[self.tests["measure"] == label]
-        signs = self._signs_of_tests(tests)
-        # A row of means, which is a system (of a group of topics), has one test per baseline: its
-        # signs are joined.
         row_keys = _row_keys(means)
-        rows_of_tests = tests[row_keys].itertuples(index=False, name=None)
-        signs_of_row: dict[tuple[Any, ...], str] = {}
-        for row, sign in zip(rows_of_tests, signs, strict=True):
-            earlier_signs = signs_of_row.get(row, "")
-            signs_of_row[row] = earlier_signs + sign
-        rows_of_means = means[row_keys].itertuples(index=False, name=None)
-        # The only baseline has no test.
-        return [signs_of_row.get(row, "") for row in rows_of_means]
+        signs_of_tests = tests[row_keys].assign(signs=self._signs_of_tests(tests))
+        signs_of_rows = signs_of_tests.groupby(row_keys, sort=False, as_index=False).agg("".join)
+        signs = means[row_keys].merge(signs_of_rows, on=row_keys, how="left")["signs"]
+        return signs.fillna("").tolist()
 
     def _signs_of_tests(self, tests: pd.DataFrame) -> pd.Series[str]:
         """Return the sign of each test, '' if it finds nothing.
@@ -618,7 +615,7 @@ def _median_detectable(comparisons: Comparisons) -> dict[str, float]:
 
     Measures that are not averaged, or whose differences do not vary, have none.
     """
-    # At such a level, tests find differences that often even where there are none.
+    # At such a level, tests of equal systems find differences with the probability POWER or more.
     if comparisons.alpha >= POWER:
         return {}
     known = measures_by_label(comparisons.perquery)
@@ -731,7 +728,7 @@ def means_table(
     averaged = [head.label for head in heads if aggregate_is_mean(known[head.label])]
     sections = _sections(means)
     # The first column contains the names of the systems, the others one measure each.
-    columns = [Column("", left=True, shorten=12)]
+    columns = [Column("", left=True, shorten=12), *map(_value_column, heads)]
     cells_by_column = [_name_cells(means["name"], comparisons)]
     for head in heads:
         n_digits = digits[head.label]
@@ -741,35 +738,37 @@ def means_table(
         intervals = _intervals_by_row(
             means, head.label, n_digits, interval_of_measure, level, comparisons
         )
-        columns.append(_value_column(head))
-        cells_by_column.append(
-            _value_cells(means, sections, head, n_digits, comparisons, intervals)
-        )
+        cells = _value_cells(means, sections, head, n_digits, comparisons, intervals)
+        cells_by_column.append(cells)
     rows = _rows_of_sections(sections, cells_by_column)
 
-    cells = list(chain(*cells_by_column))
-    has_intervals = any(cell.after for cell in cells)
-
-    # The first note says what marks and signs mean and how many topics there are. The second one is
-    # a paragraph of details. Definitions of measures follow.
-    n_topics = perquery.groupby("measure", sort=False)["qid"].nunique()
-    counts = {head.short: int(n_topics[head.label]) for head in heads}
+    # The first note: what marks and signs mean, and how many topics there are.
+    all_cells = list(chain(*cells_by_column))
+    marks = {cell.mark for cell in all_cells}
+    counts = _count_topics(perquery, heads)
     topics = _topics(counts, structure, perquery)
-    marks = {cell.mark for cell in cells}
-    table_notes = _marks_notes(marks, comparisons, heads, topics)
+    first_notes = _marks_notes(marks, comparisons, heads, topics)
+    # A paragraph of details.
+    has_intervals = any(cell.after for cell in all_cells)
     details: list[str] = []
     if has_intervals:
         details += _interval_notes(interval, level, comparisons, averaged)
     details += _topics_notes(perquery, counts, n_judged, structure, comparisons, has_intervals)
     details += advice
     if details:
-        table_notes.append(Sentence(" ".join(details)))
+        first_notes.append(Sentence(" ".join(details)))
+    # Explanations of measures. Numbered heads are identified by their definitions only.
     if notes == "full":
-        table_notes += _explaining_notes(heads, digits, comparisons)
+        explanations = _explaining_notes(heads, digits, comparisons)
     else:
-        # Numbered heads are identified by their definitions only.
-        table_notes += _definitions([head for head in heads if head.is_numbered])
-    return Table(columns, rows, most=len(rows), notes=table_notes)
+        explanations = _definitions([head for head in heads if head.is_numbered])
+    return Table(columns, rows, most=len(rows), notes=[*first_notes, *explanations])
+
+
+def _count_topics(perquery: pd.DataFrame, heads: Sequence[Head]) -> dict[str, int]:
+    """Return the number of topics of each column, by its head."""
+    n_topics = perquery.groupby("measure", sort=False)["qid"].nunique()
+    return {head.short: int(n_topics[head.label]) for head in heads}
 
 
 def _rows_of_sections(
@@ -879,8 +878,9 @@ def _topics(counts: Mapping[str, int], structure: TopicStructure, perquery: pd.D
     if not clusters.are_single_topics:
         n_clusters = number_of(len(clusters), "cluster")
         topics = f"{topics} in {n_clusters}"
-    if structure.by is not None:
-        topics += " in all"
+    has_groups = structure.by is not None
+    if has_groups:
+        topics += " in all"  # each group has fewer
     return topics
 
 

@@ -125,7 +125,7 @@ def _style_best(styler: Styler, texts: pd.DataFrame, rows: Sequence[Sequence[Cel
     """
     style_rows = [list(map(_style_of_cell, row)) for row in rows]
     styles = pd.DataFrame(style_rows, texts.index, texts.columns)
-    # `apply` calls a function with the texts, for a table of styles of whole cells.
+    # With axis=None, pandas calls the function once, for the styles of all cells.
     styler = styler.apply(lambda _: styles, axis=None)
     # Where an interval follows a marked number, only the number has a style.
     for column, head in enumerate(texts.columns):
@@ -337,29 +337,22 @@ def systems_table(
     <BLANKLINE>
     """
     _check_parameters(baseline, test, correction, alpha, interval, notes)
-    perquery, known = _read_values(perquery, measures)
-    heads = column_heads(known)
-    # The measures that aggregate values, by label. None for unknown measures, and for those with a
-    # direction in their place: their values are averaged.
-    aggregating = dict(known)
-    for label, measure in known.items():
-        if isinstance(measure, Direction):
-            aggregating[label] = None
+    perquery, measures_and_directions = _read_values(perquery, measures)
+    heads = column_heads(measures_and_directions)
+    known = _without_directions(measures_and_directions)
     if measures is not None:
-        record_measures(perquery, aggregating)
-    structure = TopicStructure.read(
-        perquery, aggregating, by=by, macro=macro, cluster=cluster, test=test
-    )
+        record_measures(perquery, known)
+    structure = TopicStructure.read(perquery, known, by=by, macro=macro, cluster=cluster, test=test)
     level = 1 - alpha
     if interval == "mean":
         means = aggregate(perquery, ci=level, **structure.options)
     else:
+        # Clusters affect tests and intervals, but not means.
         means = aggregate(perquery, **structure.options_of_means)
-    # Clusters of topics matter to tests and intervals only: without these, they are an error.
-    if baseline is None and interval != "mean":
-        qids = perquery["qid"].unique().tolist()
-        structure.check_clusters_apply(qids, "baseline= or interval='mean'")
-    digits = decimals_by_label(decimals, heads, aggregating)
+        if baseline is None:
+            qids = perquery["qid"].unique().tolist()
+            structure.check_clusters_apply(qids, "baseline= or interval='mean'")
+    digits = decimals_by_label(decimals, heads, known)
     comparisons = Comparisons.of(perquery, baseline, structure, test, correction, alpha, margin)
     table = means_table(
         means,
@@ -411,23 +404,43 @@ def _read_values(perquery: Any, measures: object) -> tuple[pd.DataFrame, dict[st
         chosen = [measures]
     frame = _restore_given_order(as_pandas(perquery))
     rows, given = select_measures(frame, chosen)
-    _, by_label = matrices(rows, least=1)
-    values = {str(label): matrix for label, matrix in by_label.items()}
-    labels = list(values)
-    # Measures that the caller gives take precedence over those that the frame has a record of.
-    recorded: dict[str, Any] = {}
-    are_all_given = set(labels) <= set(given)
-    if not are_all_given:
-        recorded = measures_by_label(rows)
-    all_known = {**recorded, **given}
-    known = {label: all_known.get(label) for label in labels}
-    # Values below 0 show that somebody negated a measure. The lowest value of each one suffices:
-    # as a table of one system and one topic, shape (1, 1, n_measures).
-    lowest = np.array([matrix.min() for matrix in values.values()])
-    check_directions(rows, lowest[None, None, :], labels, known, "systems_table")
+    _, values_by_label = matrices(rows, least=1)
+    lowest_values = [matrix.min() for matrix in values_by_label.values()]
+    labels = list(map(str, values_by_label))
+    known = _known_measures(rows, labels, given)
+    # Values below 0 show that somebody negated a measure. For this, the lowest value of each
+    # measure is enough: like values of one system on one topic.
+    values = np.reshape(lowest_values, (1, 1, len(labels)))
+    check_directions(rows, values, labels, known, "systems_table")
     names = rows["name"].map(str)
     measure_labels = rows["measure"].map(str)
     return rows.assign(name=names, measure=measure_labels), known
+
+
+def _known_measures(
+    rows: pd.DataFrame, labels: Sequence[str], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the measure or direction of each label, None if it is unknown.
+
+    The ones that the caller has given precede those that the frame `rows` has a record of.
+    """
+    known: dict[str, Any] = {}
+    if not set(labels) <= set(given):
+        known |= measures_by_label(rows)
+    known |= given
+    return {label: known.get(label) for label in labels}
+
+
+def _without_directions(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the measure of each label, None if only its direction is known, or nothing.
+
+    Values of such a label are averaged.
+    """
+    measures = dict(known)
+    for label, measure in known.items():
+        if isinstance(measure, Direction):
+            measures[label] = None
+    return measures
 
 
 def _restore_given_order(perquery: Any) -> Any:
