@@ -222,11 +222,11 @@ def read_criteria(
     """
     keys = answer_keys(frame, what)
     frame = _unnest_scores(frame, what)
-    answers_by_key = keys.groupby(["name", "qid"], sort=False)
-    keys["answer"] = answers_by_key.ngroup().to_numpy()
     present = {*frame.columns}
     judge_columns = present & {*_JUDGES}
     repetition_columns = present & {*_REPETITIONS}
+    # What tells the labels of a criterion apart: the number of the answer, judge and repetition.
+    keys["answer"] = keys.groupby(["name", "qid"], sort=False).ngroup().to_numpy()
     keys["judge"] = _ids_or_empty(frame, judge_columns, what)
     keys["repetition"] = _ids_or_empty(frame, repetition_columns, what)
 

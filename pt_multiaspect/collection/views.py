@@ -112,7 +112,7 @@ class AspectView:
         """Warn if the scale is declared by its top grade alone, but may start at 1."""
         if self.inferred:
             return
-        # For declared scales, there is such a finding only if the top grade is all that is declared.
+        # Declared scales have such a finding only if the top grade is all that is declared.
         finding = find_start_above_zero(self.label_counts)
         if finding is not None:
             self._warn(finding, key=str(self.scale), group="threshold")

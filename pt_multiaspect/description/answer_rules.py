@@ -299,20 +299,26 @@ def _grades_without_codes(labels: Floats) -> Floats:
     not_negative = labels[labels >= 0]
     distinct, counts = np.unique(not_negative, return_counts=True)
     if is_far_above(distinct):
+        # The last label is a code.
         distinct = distinct[:-1]
         counts = counts[:-1]
     survey_codes = survey_codes_on_top(distinct, counts)
     is_survey_code = np.isin(distinct, survey_codes)
     grades = distinct[~is_survey_code]
-    if not len(grades):
-        return grades
-    top = grades[-1]
-    has_all_from_0 = np.array_equal(grades, np.arange(top + 1))
     is_0_rare = np.mean(labels == 0) < _RARE
-    is_0_a_code = has_all_from_0 and top in _RARELY_FROM_0 and is_0_rare
-    if is_0_a_code:
+    if is_0_rare and _rarely_start_at_0(grades):
+        # The first label, 0, is a code.
         return grades[1:]
     return grades
+
+
+def _rarely_start_at_0(grades: Floats) -> bool:
+    """Return whether grades are 0, 1, 2, … up to one of `_RARELY_FROM_0`, as of scales from 1."""
+    if not len(grades):
+        return False
+    top = grades[-1]
+    has_all_from_0 = np.array_equal(grades, np.arange(top + 1))
+    return has_all_from_0 and top in _RARELY_FROM_0
 
 
 def find_missing_answers(statistics: Statistics) -> Iterator[Finding]:

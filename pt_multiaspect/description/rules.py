@@ -14,7 +14,7 @@ from .._typing import Floats
 from ..aspects import Aspect, Aspects
 from ..collection import AspectView, Judgments, label_rules
 from ..collection.columns import added_columns, doubt, text_mapping
-from ..errors import number_of
+from ..errors import agree, number_of
 from ..evaluation.nested_topics import cluster_argument, nested_topics
 from ..integration.provider import supports
 from ..measures import On
@@ -604,7 +604,8 @@ def _axis_lengths(measure: ir_measures.Measure, judgments: Judgments) -> dict[st
 def find_inferred_scales(statistics: Statistics) -> Iterator[Finding]:
     """Find measures that depend on inferred scales."""
     table = statistics.dependences  # one row per measure and aspect
-    # Unknown values, None, are left out.
+    # Both columns may contain None where it is unknown. The column scale tells whether values of
+    # the measure change if the scale has a further grade.
     is_inferred = table["inferred"].eq(True)
     depends_on_length = table["scale"].eq(True)
     dependent = table[is_inferred & depends_on_length]
@@ -612,13 +613,11 @@ def find_inferred_scales(statistics: Statistics) -> Iterator[Finding]:
     measures_by_aspects: dict[str, list[str]] = {}
     for measure, rows in dependent.groupby("measure", sort=False):
         aspects = ", ".join(rows["aspect"])
-        measures = measures_by_aspects.setdefault(aspects, [])
-        measures.append(str(measure))
+        measures_by_aspects.setdefault(aspects, []).append(str(measure))
     for aspects, measures in measures_by_aspects.items():
         names = ", ".join(measures)
-        verb = "depend"
-        if len(measures) == 1:
-            verb = "depends"
+        n_measures = len(measures)
+        verb = agree(n_measures, n_measures, "depends", "depend")
         yield Finding(
             "warning",
             aspects,

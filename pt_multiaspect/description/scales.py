@@ -310,12 +310,18 @@ _JUDGMENT = ["answer", "judge", "repetition"]
 
 
 def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:
-    """Read judged answers; a document is a run, judged by one judge in one repetition."""
+    """Read judged answers as if they were judged documents, with criteria as aspects.
+
+    The answer of a run to a topic is one document per judge and repetition.
+    """
     frame = read_answers(source, "describe")
     answers, criteria = judged_answers.read_criteria(frame, spec, "describe")
     labels = _criteria_labels(criteria, spec)
     wide_qrels = _wide_qrels(criteria, labels)
-    judged = read_judged(AnswerJudgments(wide_qrels), spec or tuple(criteria))
+    aspects: AspectSpec = spec
+    if not spec:
+        aspects = tuple(criteria)
+    judged = read_judged(AnswerJudgments(wide_qrels), aspects)
     return replace(
         judged,
         answers=JudgedAnswers(answers, criteria, labels, tuple(frame.columns)),

@@ -425,12 +425,12 @@ class _ScaleParts(NamedTuple):
 def _thin_scale(aspect: Aspect) -> Aspect:
     """Return the aspect with at most `_MOST_GRADES` of its grades and that of its threshold."""
     scale = aspect.scale
-    last = len(scale) - 1
-    n_kept = min(len(scale), _MOST_GRADES)
+    n_grades = len(scale)
+    n_kept = min(n_grades, _MOST_GRADES)
     # Evenly spread positions, from the lowest to the highest grade.
-    evenly_spread = np.linspace(0, last, n_kept).astype(int)
+    evenly_spread = np.linspace(0, n_grades - 1, n_kept).astype(int)
     kept = np.unique(evenly_spread)
-    has_threshold = scale.threshold < len(scale)
+    has_threshold = scale.threshold < n_grades  # the position of a grade, else n_grades
     if has_threshold:
         kept = np.union1d(kept, [scale.threshold])
     parts = _ScaleParts.of(scale)

@@ -166,11 +166,13 @@ def _are_groups_drawn(by: Mapping[str, str], clusters: Mapping[str, str]) -> boo
     divided_clusters = groups_per_cluster.index[groups_per_cluster > 1]
     if divided_clusters.empty:
         return False  # each cluster is within one group
+    divided_group = divided_groups[0]
+    divided_cluster = divided_clusters[0]
     macro_parameter = parameter("macro")
     raise MultiAspectError(
         f"{macro_parameter}: expected clusters that all lie within groups, or all contain whole "
-        f"groups, but the cluster {divided_clusters[0]} has topics of several groups, and the group "
-        f"{divided_groups[0]} has topics of several clusters"
+        f"groups, but the cluster {divided_cluster} has topics of several groups, and the group "
+        f"{divided_group} has topics of several clusters"
     )
 
 

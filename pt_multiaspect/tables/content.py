@@ -900,22 +900,22 @@ def _marks_notes(
     topics : str
         The number of topics in words.
     """
+    has_marked_values = bool(marks - {""})
     if comparisons is None:
         note = topics
         note_in_text = topics
+        if not has_marked_values:
+            return []
     else:
-        room = WIDTH - len("* best; .")
         note = comparisons.mark_note(heads, topics)
+        room = WIDTH - len("* best; .")  # in a line of text
         note_in_text = comparisons.mark_note_in_text(heads, topics, room)
-    has_marked_values = bool(marks - {""})
-    if has_marked_values:
-        best = "Best values in bold"
-        if "second" in marks:
-            best += ", second best underlined"
-        return [Sentence(f"{best}; {note}.", in_text=f"* best; {note_in_text}.")]
-    if comparisons is None:
-        return []
-    return [Sentence(f"{note}.")]
+        if not has_marked_values:
+            return [Sentence(f"{note}.")]
+    best = "Best values in bold"
+    if "second" in marks:
+        best += ", second best underlined"
+    return [Sentence(f"{best}; {note}.", in_text=f"* best; {note_in_text}.")]
 
 
 def _interval_notes(
