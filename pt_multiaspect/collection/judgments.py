@@ -935,8 +935,8 @@ def _sorted_queries(column: pd.Series[Any]) -> tuple[Ints, Objects]:
 def _number_pairs(query: Ints, docnos: Objects) -> tuple[Ints, Ints]:
     """Return the first row of each distinct pair of query and document, and the pair of each row.
 
-    Pairs are numbered by query: four rows with the pairs [b, a, b, c] give [1, 0, 3] and
-    [1, 0, 1, 2].
+    Pairs are numbered by query. Four rows of one query with the documents a, b, a, c give
+    [0, 1, 3] and [0, 1, 0, 2].
     """
     document, _ = Texts.from_strings(docnos).codes()
     n_documents = document.max(initial=0) + 1
