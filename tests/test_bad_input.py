@@ -186,15 +186,28 @@ BY_ASPECT = {
 
 @pytest.mark.parametrize("relevance", ["relevance", "label"])
 def test_a_dict_of_aspects_is_read(relevance: str) -> None:
-    """The aspects were queries, and the queries documents."""
+    """A dict of qrels by aspect is not mistaken for one of documents by query."""
     judged = {relevance: BY_ASPECT["relevance"], "credibility": BY_ASPECT["credibility"]}
     assert Judgments(judged).label_names == ("relevance", "credibility")
     assert values(CAM(aspects=BOTH), judged) == values(CAM(aspects=BOTH))
-    # Files of aspects may judge different documents.
-    part = {relevance: BY_ASPECT["relevance"], "credibility": {"q1": {"d2": 0, "d9": 1}}}
-    assert Judgments(part).qids.tolist() == ["q1", "q2"]
-    assert np.isnan(Judgments(part).labels("credibility")).sum() == 3
-    assert Judgments({relevance: BY_ASPECT["relevance"]}).label_names == ("relevance",)
+
+    only_relevance = {relevance: BY_ASPECT["relevance"]}
+    assert Judgments(only_relevance).label_names == ("relevance",)
+
+
+@pytest.mark.parametrize("relevance", ["relevance", "label"])
+def test_aspects_may_judge_different_documents(relevance: str) -> None:
+    """Four documents of two queries are judged on relevance; d2 and d9 of q1 on credibility."""
+    judged = {
+        relevance: {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1, "d3": 0}},
+        "credibility": {"q1": {"d2": 0, "d9": 1}},
+    }
+    judgments = Judgments(judged)
+    assert judgments.qids.tolist() == ["q1", "q2"]
+    n_documents = 5
+    n_credible_known = 2
+    n_missing = np.isnan(judgments.labels("credibility")).sum()
+    assert n_missing == n_documents - n_credible_known
 
 
 def test_aspects_without_relevance_are_not_taken_for_queries() -> None:
@@ -383,20 +396,28 @@ def test_a_run_with_a_column_twice(column: str) -> None:
 
 @pytest.mark.parametrize("side", ["run", "qrels"])
 def test_query_ids_of_other_types_are_compared_as_strings(side: str) -> None:
-    numbered = {"q1": 1, "q2": 2}
-    as_numbers, as_strings = (
-        [frame.assign(qid=[kind(numbered[qid]) for qid in frame["qid"]]) for frame in (QRELS, RUN)]
-        for kind in (int, str)
-    )
-    qrels = (as_numbers if side == "qrels" else as_strings)[0]
-    run = (as_numbers if side == "run" else as_strings)[1]
+    """The topics q1 and q2 are called 1 and 2 in one frame, and '1' and '2' in the other."""
+    qrels_of_numbers = QRELS.assign(qid=QRELS["qid"].map({"q1": 1, "q2": 2}))
+    run_of_numbers = RUN.assign(qid=RUN["qid"].map({"q1": 1, "q2": 2}))
+    qrels_of_strings = QRELS.assign(qid=QRELS["qid"].map({"q1": "1", "q2": "2"}))
+    run_of_strings = RUN.assign(qid=RUN["qid"].map({"q1": "1", "q2": "2"}))
+    qrels = qrels_of_numbers if side == "qrels" else qrels_of_strings
+    run = run_of_numbers if side == "run" else run_of_strings
     assert qrels["qid"].dtype != run["qid"].dtype
+
     for measure in (TOMA(aspects=BOTH), CAM(base=AP, aspects=BOTH), On(base="Bpref")):
-        result = values(measure, qrels, run)
-        assert result == {str(numbered[qid]): value for qid, value in values(measure).items()}
-        assert result == values(measure, *as_numbers) == values(measure, *as_strings)
-    dicts = {1: {7: {"relevance": 1, "credibility": 0}}}
-    assert values(CAM(base=AP, aspects=BOTH), dicts, {"1": {"7": 1.0}}) == {"1": 0.5}
+        named = values(measure, QRELS, RUN)
+        expected = {"1": named["q1"], "2": named["q2"]}
+        assert values(measure, qrels, run) == expected
+        assert values(measure, qrels_of_numbers, run_of_numbers) == expected
+        assert values(measure, qrels_of_strings, run_of_strings) == expected
+
+
+def test_ids_in_dicts_are_compared_as_strings() -> None:
+    """AP is 1 on relevance and 0 on credibility."""
+    qrels = {1: {7: {"relevance": 1, "credibility": 0}}}
+    run = {"1": {"7": 1.0}}
+    assert values(CAM(base=AP, aspects=BOTH), qrels, run) == {"1": (1 + 0) / 2}
 
 
 def test_no_query_in_common_warns_with_one_text() -> None:
@@ -554,49 +575,42 @@ WEIGHTED = [
 
 
 @pytest.mark.parametrize(("measure", "name"), WEIGHTED)
-def test_weights(measure: Any, name: str) -> None:
-    refusal(
-        lambda: measure(weights={"relevance": 1, "credibility": -1}),
-        name,
-        "negative",
-        "'credibility': -1",
-    )
-    refusal(
-        lambda: measure(weights={"relevance": 0, "credibility": 0}),
-        name,
-        "positive",
-        "'relevance': 0",
-    )
-    refusal(
-        lambda: measure(weights={"relevance": math.nan}), name, "relevance", "finite number", "nan"
-    )
-    refusal(lambda: measure(weights={"relevance": "1"}), name, "relevance", "number", "'1'")
-    refusal(lambda: measure(weights=[1, 2]), name, "mapping of aspect names to numbers", "[1, 2]")
-    refusal(lambda: measure(weights={}), name, "mapping of aspect names to numbers", "{}")
-    refusal(
-        lambda: measure(weights={"label": 1, "relevance": 1}), name, "twice", "label, relevance"
-    )
+@pytest.mark.parametrize(
+    ("weights", "parts"),
+    [
+        ({"relevance": 1, "credibility": -1}, ["negative", "'credibility': -1"]),
+        ({"relevance": 0, "credibility": 0}, ["positive", "'relevance': 0"]),
+        ({"relevance": math.nan}, ["relevance", "finite number", "nan"]),
+        ({"relevance": "1"}, ["relevance", "number", "'1'"]),
+        ([1, 2], ["mapping of aspect names to numbers", "[1, 2]"]),
+        ({}, ["mapping of aspect names to numbers", "{}"]),
+        ({"label": 1, "relevance": 1}, ["twice", "label, relevance"]),
+    ],
+    ids=repr,
+)
+def test_weights(measure: Any, name: str, weights: Any, parts: list[str]) -> None:
+    """Weights that cannot be right for any aspects."""
+    refusal(lambda: measure(weights=weights), name, *parts)
+
+
+@pytest.mark.parametrize(("measure", "name"), WEIGHTED)
+def test_weights_of_other_aspects(measure: Any, name: str) -> None:
+    """Weights must be those of the aspects that are declared, or evaluated."""
     misspelt = measure(weights={"relevance": 1, "credibilty": 1})
-    refusal(
-        lambda: evaluate(misspelt),
-        name,
-        "unknown aspect: credibilty",
-        "evaluated aspect (relevance, credibility)",
-    )
-    refusal(
-        lambda: misspelt(aspects=BOTH),
-        name,
-        "unknown aspect: credibilty",
-        "evaluated aspect (relevance, credibility)",
-    )
+    parts = ["unknown aspect: credibilty", "evaluated aspect (relevance, credibility)"]
+    refusal(lambda: evaluate(misspelt), name, *parts)
+    refusal(lambda: misspelt(aspects=BOTH), name, *parts)
+
     refusal(
         lambda: measure(weights={"relevance": 1}, aspects=BOTH),
         "got weights for relevance",
         "add a weight for credibility",
     )
+
+    reason = "two aspects" if measure is WHAM else "unknown aspect: credibility"
     refusal(
         lambda: measure(weights={"relevance": 0, "credibility": 1}, aspects={"relevance": 2}),
-        *(["two aspects"] if measure is WHAM else ["unknown aspect: credibility"]),
+        reason,
         "relevance",
     )
 
@@ -778,43 +792,74 @@ def test_a_base_with_a_parameter_out_of_range(base: Any) -> None:
 # --- classes and orders -----------------------------------------------------------------------
 
 
-def wide(n: int, m: int) -> Aspects:
-    """Scales whose Manhattan distances are all different: n·m classes."""
+def wide(n_relevance: int, n_credibility: int) -> Aspects:
+    """Scales with so many grades, whose Manhattan distances are all different: their product is the number of classes.
+
+    A grade of credibility gains more than all those of relevance, as a digit of higher order does.
+    """
+    gains = [n_relevance * number for number in range(n_credibility)]
     return Aspects(
         {
-            "relevance": Aspect(range(n)),
-            "credibility": Aspect(range(m), gains=[n * i for i in range(m)]),
+            "relevance": Aspect(range(n_relevance)),
+            "credibility": Aspect(range(n_credibility), gains=gains),
         }
     )
 
 
+TOO_MANY = ["at most 1000000 classes", "weighting='normalized'", "positives='nonzero'"]
+
+
 @pytest.mark.slow
 def test_a_million_classes_are_the_most() -> None:
-    assert DistanceOrder(wide(1000, 1000), "manhattan", axes="gains").n_classes == 10**6
-    too_many = wide(1000, 1001)
-    shown = ["at most 1000000 classes", "weighting='normalized'", "positives='nonzero'"]
-    refusal(lambda: DistanceOrder(too_many, "manhattan", axes="gains").n_classes, *shown)
-    refusal(lambda: evaluate(TOMA(distance="manhattan", axes="gains", aspects=too_many)), *shown)
-    for base in ("nDCG", "AP"):
-        normalized = TOMA(
-            base=base, distance="manhattan", axes="gains", weighting="normalized", aspects=too_many
-        )
-        assert all(0 <= value <= 1 for value in values(normalized).values())
-        if base == "AP":  # nDCG does not ask what is positive, so it needs no classes
-            refusal(lambda measure=normalized: evaluate(measure(positives="top-half")), *shown)
+    million = DistanceOrder(wide(1000, 1000), "manhattan", axes="gains")
+    assert million.n_classes == 10**6
+
+    scales = wide(1000, 1001)
+    refusal(lambda: DistanceOrder(scales, "manhattan", axes="gains").n_classes, *TOO_MANY)
+    toma = TOMA(distance="manhattan", axes="gains", aspects=scales)
+    refusal(lambda: evaluate(toma), *TOO_MANY)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("base", ["nDCG", "AP"])
+def test_normalised_weights_need_no_classes(base: str) -> None:
+    """As the error advises."""
+    toma = TOMA(
+        base=base,
+        distance="manhattan",
+        axes="gains",
+        weighting="normalized",
+        aspects=wide(1000, 1001),
+    )
+    assert all(0 <= value <= 1 for value in values(toma).values())
+
+
+@pytest.mark.slow
+def test_the_top_half_needs_classes() -> None:
+    """AP asks which documents are positive: those in the upper half of the classes."""
+    toma = TOMA(
+        base="AP", distance="manhattan", axes="gains", weighting="normalized",
+        positives="top-half", aspects=wide(1000, 1001),
+    )  # fmt: skip
+    refusal(lambda: evaluate(toma), *TOO_MANY)
 
 
 @pytest.mark.slow
 def test_too_many_classes_are_found_out_in_little_memory() -> None:
+    """The three scales have 999 · 1000 · 2000 ≈ 2·10⁹ tuples, all of different gains: the classes do not fit into 4 GB.
+
+    The gains of a scale are multiples of the number of tuples of the scales before it.
+    """
     pytest.importorskip("resource")
     code = """
         import resource
-        resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
+        four_gigabytes = 4 * 2**30
+        resource.setrlimit(resource.RLIMIT_AS, (four_gigabytes, four_gigabytes))
         from pt_multiaspect import Aspect, DistanceOrder, MultiAspectError
         scales = {
             "a": Aspect(range(999)),
             "b": Aspect(range(1000), gains=[999 * i for i in range(1000)]),
-            "c": Aspect(range(2000), gains=[999_000 * i for i in range(2000)]),
+            "c": Aspect(range(2000), gains=[999 * 1000 * i for i in range(2000)]),
         }
         try:
             DistanceOrder(scales, "manhattan", axes="gains").n_classes
@@ -869,12 +914,16 @@ def test_violations_are_allowed_on_purpose() -> None:
 
 
 def test_a_tuple_that_an_order_leaves_out() -> None:
+    """The order has no (1, 1); the error lists the tuples that it has."""
     order = Order({(0, 0): 0, (1, 0): 1, (1, 2): 2, (2, 1): 3, (0, 1): 0}, NAMES)
     shown = ["(1, 1)", "relevance, credibility", "(0, 0), (0, 1), (1, 0), (1, 2), (2, 1)"]
     refusal(lambda: order.weigh([(1, 1)]), *shown)
-    missing = QRELS.assign(label=[2, 0, 1, 0], credibility=[1, 0, 1, 1])
-    refusal(lambda: evaluate(TOMA(order=order), missing), *shown)
-    assert set(values(TOMA(order=order), missing.assign(credibility=[1, 0, 2, 1]))) == {"q1", "q2"}
+
+    # The third document has the labels (1, 1), or (1, 2), which the order has.
+    with_tuple = QRELS.assign(label=[2, 0, 1, 0], credibility=[1, 0, 1, 1])
+    refusal(lambda: evaluate(TOMA(order=order), with_tuple), *shown)
+    without_tuple = QRELS.assign(label=[2, 0, 1, 0], credibility=[1, 0, 2, 1])
+    assert set(values(TOMA(order=order), without_tuple)) == {"q1", "q2"}
 
 
 def test_from_distance_names_no_parameter_it_lacks() -> None:

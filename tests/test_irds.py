@@ -40,6 +40,7 @@ RUN = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
 
 EHEALTH = Dataset(
     [
+        # Relevance, trustworthiness, understandability, and the year.
         clueweb12.EhealthQrel("q1", "d1", 2, 80, 49, "0"),
         clueweb12.EhealthQrel("q1", "d2", 1, 20, 50, "1"),
         clueweb12.EhealthQrel("q1", "d3", 0, 0, 100, "1"),
@@ -61,31 +62,57 @@ def test_ehealth(capsys) -> None:
             "understandability": ma.Aspect(100, threshold=50),
         }
     )
-    two = ma.Aspects({key: judged.aspects[key] for key in ("relevance", "understandability")})
-    value = ma.uRBP(p=0.8, aspects=two).calc_aggregate(judged.qrels, RUN)
-    assert value == pytest.approx(0.2 * 0.8)  # only d2 is relevant and understandable
-    # As the task's program: d1 and d2 are relevant, however much.
-    graded = ma.uRBPgr(p=0.5, aspects=two)
-    assert graded.calc_aggregate(judged.qrels, RUN) == pytest.approx(0.5 * (0.49 + 0.5 * 0.5))
     assert "0 for pairs judged in 2016" in repr(judged)
 
 
+def test_measures_of_ehealth_are_those_of_the_task() -> None:
+    """Of the run d1, d2, d3, d1 and d2 are relevant, and have the understandability 49 and 50 of 100."""
+    judged = datasets.from_irds(EHEALTH)
+    scales = judged.aspects
+    two = ma.Aspects(
+        {"relevance": scales["relevance"], "understandability": scales["understandability"]}
+    )
+    p = 0.8
+    binary = ma.uRBP(p=p, aspects=two).calc_aggregate(judged.qrels, RUN)
+    assert binary == pytest.approx((1 - p) * (0 + p * 1))  # the threshold is 50
+
+    p = 0.5
+    graded = ma.uRBPgr(p=p, aspects=two).calc_aggregate(judged.qrels, RUN)
+    assert graded == pytest.approx((1 - p) * (0.49 + p * 0.50))
+
+
 def test_a_pair_judged_in_both_years_is_an_error_when_it_is_evaluated() -> None:
-    again = clueweb12.EhealthQrel("q1", "d1", 1, 80, 49, "1")
+    """The iteration is the year: d1 has the label 2 in the first year and 1 in the second."""
+    again = clueweb12.EhealthQrel(
+        query_id="q1",
+        doc_id="d1",
+        relevance=1,
+        trustworthiness=80,
+        understandability=49,
+        iteration="1",
+    )
     judged = datasets.from_irds(Dataset([*EHEALTH._records, again], EHEALTH._definitions))
+    measure = ma.CAM(aspects=judged.aspects)
     with pytest.raises(ma.MultiAspectError, match=r"expected one label.*column label.*d1"):
-        ma.evaluate(RUN, judged.qrels, ma.CAM(aspects=judged.aspects), progress=False)
-    subset = judged.qrels[judged.qrels["iteration"] == "1"]
-    assert len(ma.evaluate(RUN, subset, ma.CAM(aspects=judged.aspects), progress=False)) == 1
+        ma.evaluate(RUN, judged.qrels, measure, progress=False)
+
+    second_year = judged.qrels[judged.qrels["iteration"] == "1"]
+    assert len(ma.evaluate(RUN, second_year, measure, progress=False)) == 1
+
+
+MISINFO = Dataset(
+    [
+        # ir_datasets spells credibility so.
+        clueweb12.MisinfoQrel("q1", "d1", relevance=2, effectiveness=3, redibility=1),
+        clueweb12.MisinfoQrel("q1", "d2", relevance=0, effectiveness=-1, redibility=0),
+    ],
+    clueweb12.MISINFO_QREL_DEFS,
+)
 
 
 def test_misinfo_is_spelt_as_it_is_meant_and_codes_are_no_aspect() -> None:
-    records = [
-        clueweb12.MisinfoQrel("q1", "d1", 2, 3, 1),
-        clueweb12.MisinfoQrel("q1", "d2", 0, -1, 0),
-    ]
-    dataset = Dataset(records, clueweb12.MISINFO_QREL_DEFS)
-    judged = datasets.from_irds(dataset)
+    """Effectiveness has codes without an order; the grades of credibility are not stated."""
+    judged = datasets.from_irds(MISINFO)
     assert list(judged.qrels.columns) == ["qid", "docno", "label", "credibility"]
     assert judged.aspects == ma.Aspects({"relevance": 2, "credibility": None})
     assert ma.Judgments(judged.qrels).label_names == ("relevance", "credibility")
@@ -93,47 +120,64 @@ def test_misinfo_is_spelt_as_it_is_meant_and_codes_are_no_aspect() -> None:
     assert any("does not state the codes of credibility" in note for note in judged.notes)
     with pytest.warns(ma.MultiAspectWarning, match=r"inferred.*credibility 0, 1"):
         ma.evaluate(RUN, judged.qrels, ma.TOMA(aspects=judged.aspects), progress=False)
-    declared = datasets.from_irds(
-        dataset, aspects={"credibility": 1, "effectiveness": [-1, 1, 2, 3]}
+
+
+def test_codes_are_an_aspect_if_their_grades_are_declared() -> None:
+    grades_of_effectiveness = [-1, 1, 2, 3]
+    judged = datasets.from_irds(
+        MISINFO, aspects={"credibility": 1, "effectiveness": grades_of_effectiveness}
     )
-    assert declared.aspects["effectiveness"].grades == (-1, 1, 2, 3)
-    assert declared.aspects["credibility"].grades == (0, 1)
-    assert declared.qrels["effectiveness"].tolist() == [3, -1]
-    assert not any("codes" in note for note in declared.notes)
+    assert judged.aspects["effectiveness"].grades == (-1, 1, 2, 3)
+    assert judged.aspects["credibility"].grades == (0, 1)
+    assert judged.qrels["effectiveness"].tolist() == [3, -1]
+    assert not any("codes" in note for note in judged.notes)
 
 
 @pytest.mark.parametrize(
-    ("record", "definitions", "expected", "names"),
+    ("record", "definitions", "other_aspects"),
     [
-        (
-            formats.ToucheQualityQrel("q1", "d1", -2, 2, "0"),
+        pytest.param(
+            formats.ToucheQualityQrel("q1", "d1", relevance=-2, quality=2, iteration="0"),
             touche.QRELS_DEFS_2021_TASK_1,
             ["quality"],
-            (),
+            id="2021 task 1",
         ),
-        (
-            formats.ToucheQualityCoherenceQrel("q1", "d1", 2, 1, 0, "0"),
+        pytest.param(
+            formats.ToucheQualityCoherenceQrel(
+                "q1", "d1", relevance=2, quality=1, coherence=0, iteration="0"
+            ),
             touche.QRELS_DEFS_2022_TASK_1,
             ["quality", "coherence"],
-            (),
-        ),
-        (
-            formats.ToucheQualityComparativeStanceQrel(
-                "q1", "d1", 2, 1, formats.ToucheComparativeStance.FIRST, "0"
-            ),
-            touche.QRELS_DEFS_2022_TASK_2,
-            ["quality"],
-            ("stance",),
+            id="2022 task 1",
         ),
     ],
 )
-def test_touche(record, definitions, expected, names) -> None:
+def test_touche(record, definitions, other_aspects) -> None:
+    """The grades of relevance are known, those of other aspects are not stated by ir_datasets."""
     judged = datasets.from_irds(Dataset([record], definitions))
-    assert list(judged.aspects) == ["relevance", *expected]
+    assert list(judged.aspects) == ["relevance", *other_aspects]
     assert judged.aspects["relevance"].grades == (0, 1, 2)
-    assert [judged.aspects[name].grades for name in expected] == [None] * len(expected)
-    assert ma.Judgments(judged.qrels).label_names == ("relevance", *expected)
-    assert [judged.qrels[name].tolist() for name in names] == [["FIRST"]] * len(names)
+    for name in other_aspects:
+        assert judged.aspects[name].grades is None
+    assert ma.Judgments(judged.qrels).label_names == ("relevance", *other_aspects)
+
+
+def test_stances_of_touche_are_no_aspect() -> None:
+    """They stay in the qrels as a column of words."""
+    record = formats.ToucheQualityComparativeStanceQrel(
+        "q1",
+        "d1",
+        relevance=2,
+        quality=1,
+        stance=formats.ToucheComparativeStance.FIRST,
+        iteration="0",
+    )
+    judged = datasets.from_irds(Dataset([record], touche.QRELS_DEFS_2022_TASK_2))
+    assert list(judged.aspects) == ["relevance", "quality"]
+    assert judged.aspects["relevance"].grades == (0, 1, 2)
+    assert judged.aspects["quality"].grades is None
+    assert ma.Judgments(judged.qrels).label_names == ("relevance", "quality")
+    assert judged.qrels["stance"].tolist() == ["FIRST"]
 
 
 def test_junk_has_gain_0() -> None:
@@ -199,10 +243,16 @@ class Passage(NamedTuple):
 
 
 @pytest.mark.parametrize(
-    "record", [Passage("q1", "d1", 1, 4000), highwire.HighwireQrel("q1", "d1", 1, 3, 4)]
+    "record",
+    [
+        Passage("q1", "d1", relevance=1, start=4000),
+        highwire.HighwireQrel("q1", "d1", start=1, length=3, relevance=1),
+    ],
 )
 def test_unknown_numbers_are_no_aspects(record) -> None:
-    dataset = Dataset([record], {0: "", 1: "", 2: ""})
+    """The start of a passage is a number, but no label: it is left out, with a warning."""
+    definitions_of_relevance = {0: "", 1: "", 2: ""}
+    dataset = Dataset([record], definitions_of_relevance)
     with pytest.warns(ma.MultiAspectWarning, match=r"start.*labels.*left out"):
         judged = datasets.from_irds(dataset)
     assert ma.Judgments(judged.qrels).label_names == ("relevance",)
@@ -268,42 +318,67 @@ def expand_name(name: str) -> list[str]:
     return fnmatch.filter(list(ir_datasets.registry), name) if "*" in name else [name]
 
 
-def test_every_dataset_with_several_columns_is_known() -> None:
-    """Record types and grades as ir_datasets states them, for the datasets known to have several judged columns."""
+def several_columns() -> dict[str, list[str]]:
+    """The datasets that are known to have several judged columns, and what is known of each column.
+
+    Such as "trustworthiness int 0..100".
+    """
     listed = json.loads(shared_path("collections", "ir_datasets.json").read_text(encoding="utf-8"))
-    seen = set()
+    result = {}
     for entry in listed["ids"]:
-        names = [name for pattern in entry["ids"] for name in expand_name(pattern)]
-        assert len(names) >= len(entry["ids"])
-        for name in names:
-            dataset = ir_datasets.load(name)
-            if not hasattr(dataset, "qrels_cls"):
-                assert not entry["fields"]
-                continue
-            kind, known = dataset.qrels_cls(), {}
-            known.update(ASPECTS_OF_RECORDS.get(kind.__name__, {}))
-            known.update(CODES_OF_RECORDS.get(kind.__name__, {}))
-            if "redibility" in kind._fields:
-                known["redibility"] = known.pop("credibility")
-            numeric = {
-                field for field, type_ in kind.__annotations__.items() if type_ in (int, float)
-            }
-            assert numeric - {"relevance"} == set(known) - {"relevance"}, name
-            relevance, *others = entry["fields"]
-            scale = datasets.from_irds(Dataset([first_record(kind)], dataset.qrels_defs()))
-            stated = {int(code) for code in re.findall(r"-?\b\d\b", relevance)}
-            if stated:
-                grades = {code for code in stated if code >= 0} | ({0} if stated == {1} else set())
-                assert set(scale.aspects["relevance"].grades) == grades, name
-            for field in others:
-                codes = re.match(r"(\w+) int (\d+)\D+\.\.(\d+)|(\w+) int (\d+)\.\.(\d+)", field)
-                if codes:
-                    field, low, high = (part for part in codes.groups() if part is not None)
-                    assert scale.aspects[field].grades == tuple(range(int(low), int(high) + 1)), (
-                        name
-                    )
-            seen.add(kind.__name__)
-    assert set(ASPECTS_OF_RECORDS) <= seen
+        for pattern in entry["ids"]:
+            names = expand_name(pattern)
+            assert names, pattern
+            result.update(dict.fromkeys(names, entry["fields"]))
+    return result
+
+
+def test_every_dataset_with_several_columns_is_known() -> None:
+    """The numbers of each record type are known to be aspects or codes."""
+    types_seen = set()
+    for name, fields in several_columns().items():
+        dataset = ir_datasets.load(name)
+        if not hasattr(dataset, "qrels_cls"):
+            assert not fields
+            continue
+        record_type = dataset.qrels_cls()
+        types_seen.add(record_type.__name__)
+        known = {
+            *ASPECTS_OF_RECORDS.get(record_type.__name__, {}),
+            *CODES_OF_RECORDS.get(record_type.__name__, {}),
+        }
+        numbers = {
+            "credibility" if field == "redibility" else field  # as TREC 2019 spells it there
+            for field, type_ in record_type.__annotations__.items()
+            if type_ in (int, float)
+        }
+        assert numbers - {"relevance"} == known - {"relevance"}, name
+    assert set(ASPECTS_OF_RECORDS) <= types_seen
+
+
+def test_grades_of_datasets_with_several_columns_are_those_that_ir_datasets_states() -> None:
+    for name, fields in several_columns().items():
+        dataset = ir_datasets.load(name)
+        if not hasattr(dataset, "qrels_cls"):
+            continue
+        record = first_record(dataset.qrels_cls())
+        scales = datasets.from_irds(Dataset([record], dataset.qrels_defs())).aspects
+
+        # Such as "relevance int -2 spam 0 not 1 relevant 2 highly": codes below 0 are no grades.
+        relevance, *others = fields
+        codes = {int(code) for code in re.findall(r"-?\b\d\b", relevance)}
+        if codes:
+            grades = {code for code in codes if code >= 0}
+            if codes == {1}:  # only relevant documents are listed
+                grades = {0, 1}
+            assert set(scales["relevance"].grades) == grades, name
+
+        for field in others:
+            # Such as "trustworthiness int 0..100", or "understandability int 0 very hard..100 very easy".
+            limits = re.match(r"(\w+) int (\d+)\D*\.\.(\d+)", field)
+            if limits:
+                aspect, low, high = limits.groups()
+                assert scales[aspect].grades == tuple(range(int(low), int(high) + 1)), name
 
 
 def first_record(kind: Any) -> Any:

@@ -22,6 +22,7 @@ import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, TOMA, WHAM, Aspect, Aspects, MultiAspectError, On
 from pt_multiaspect.analysis import upper_bound
 
+#: A harmful document is worse than one without a judgment, which gains 0.
 HARM = Aspect(grades=[-1, 0, 1, 3], gains=[-1, 0, 1, 3], threshold=1)
 BOTH = Aspects({"relevance": 2, "credibility": HARM})
 QRELS = {
@@ -38,56 +39,78 @@ def aspect_measure(base: str, aspects: Any = BOTH) -> ma.Measure:
     return On(aspect="credibility", base=base, aspects=aspects)
 
 
+# On credibility, the run bad, fair, good gains -1, 1 and 3.
+RANK_1, RANK_2, RANK_3 = 1, 1 / np.log2(3), 1 / 2  # the discounts of nDCG
+DCG_OF_RUN = -1 * RANK_1 + 1 * RANK_2 + 3 * RANK_3
+#: Of good and fair: the ideal leaves out the harmful document.
+IDEAL_DCG = 3 * RANK_1 + 1 * RANK_2
+
+
 def test_gains_below_0_are_subtracted() -> None:
-    log3 = np.log2(3)
-    dcg, ideal = -1 + 1 / log3 + 3 / 2, 3 + 1 / log3
-    assert aspect_measure("CG@3").calc_aggregate(QRELS, RUN) == 3
     assert aspect_measure("CG@1").calc_aggregate(QRELS, RUN) == -1
-    assert aspect_measure("DCG").calc_aggregate(QRELS, RUN) == pytest.approx(dcg)
-    assert aspect_measure("nDCG").calc_aggregate(QRELS, RUN) == pytest.approx(dcg / ideal)
-    relevance = (1 + 2 / log3) / (2 + 1 / log3)
-    assert CAM(aspects=BOTH).calc_aggregate(QRELS, RUN) == pytest.approx(
-        (relevance + dcg / ideal) / 2
-    )
-    # The ideal leaves out the harmful document: a run that does not retrieve it has 1, one that
-    # does less.
-    assert aspect_measure("nDCG").calc_aggregate(QRELS, {"q": {"good": 2.0, "fair": 1.0}}) == 1
-    assert (
-        aspect_measure("nDCG").calc_aggregate(QRELS, {"q": {"good": 3.0, "fair": 2.0, "bad": 1.0}})
-        < 1
-    )
-    assert aspect_measure("nDCG").calc_aggregate(QRELS, {"q": {"bad": 1.0}}) == pytest.approx(
-        -1 / ideal
-    )
-    assert (
-        aspect_measure("nDCG").calc_aggregate(
-            {"q": {"bad": QRELS["q"]["bad"]}}, {"q": {"bad": 1.0}}
-        )
-        == 0
-    )
+    assert aspect_measure("CG@3").calc_aggregate(QRELS, RUN) == -1 + 1 + 3
+    assert aspect_measure("DCG").calc_aggregate(QRELS, RUN) == pytest.approx(DCG_OF_RUN)
+    ndcg = aspect_measure("nDCG").calc_aggregate(QRELS, RUN)
+    assert ndcg == pytest.approx(DCG_OF_RUN / IDEAL_DCG)
+
+
+def test_gains_below_0_of_one_aspect_are_subtracted_in_means() -> None:
+    # On relevance, bad, fair and good gain 1, 2 and 0.
+    ideal = 2 * RANK_1 + 1 * RANK_2
+    on_relevance = (1 * RANK_1 + 2 * RANK_2) / ideal
+    on_credibility = DCG_OF_RUN / IDEAL_DCG
+    value = CAM(aspects=BOTH).calc_aggregate(QRELS, RUN)
+    assert value == pytest.approx((on_relevance + on_credibility) / 2)
+
+
+def test_the_ideal_leaves_out_harmful_documents() -> None:
+    ndcg = aspect_measure("nDCG")
+    assert ndcg.calc_aggregate(QRELS, {"q": {"good": 2.0, "fair": 1.0}}) == 1
+    assert ndcg.calc_aggregate(QRELS, {"q": {"good": 3.0, "fair": 2.0, "bad": 1.0}}) < 1
+    only_bad = ndcg.calc_aggregate(QRELS, {"q": {"bad": 1.0}})
+    assert only_bad == pytest.approx(-1 / IDEAL_DCG)
+
+
+def test_a_topic_with_harmful_documents_only_has_the_value_0() -> None:
+    """Its ideal is 0."""
+    qrels = {"q": {"bad": {"relevance": 1, "credibility": -1}}}
+    assert aspect_measure("nDCG").calc_aggregate(qrels, {"q": {"bad": 1.0}}) == 0
 
 
 def test_unjudged_documents_gain_nothing() -> None:
-    with_unjudged = {"q": {"unknown": 9.0, "bad": 3.0}}
-    assert aspect_measure("CG").calc_aggregate(QRELS, with_unjudged) == -1
-    missing = pd.DataFrame(
-        {"qid": "q", "docno": ["a", "b"], "label": [1, 1], "credibility": [np.nan, 3]}
+    run = {"q": {"unknown": 9.0, "bad": 3.0}}
+    assert aspect_measure("CG").calc_aggregate(QRELS, run) == 0 + -1
+
+
+def test_documents_without_a_label_on_the_aspect_gain_nothing() -> None:
+    qrels = pd.DataFrame(
+        [("q", "a", 1, np.nan), ("q", "b", 1, 3)],
+        columns=["qid", "docno", "label", "credibility"],
     )
-    assert aspect_measure("CG").calc_aggregate(missing, {"q": {"a": 2.0, "b": 1.0}}) == 3
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    assert aspect_measure("CG").calc_aggregate(qrels, run) == 0 + 3
+
+
+PLAIN = Aspect([-1, 0, 1, 3], threshold=1)
 
 
 @pytest.mark.filterwarnings(
     "ignore:credibility has labels below its lowest grade:pt_multiaspect.MultiAspectWarning"
 )
-def test_labels_below_0_without_declared_gains_are_junk() -> None:
-    for aspects in (
-        Aspects({"relevance": 2, "credibility": Aspect([-1, 0, 1, 3], threshold=1)}),
-        None,
-    ):
-        assert On(aspect="credibility", base="CG", aspects=aspects).calc_aggregate(QRELS, RUN) == 4
-    ir = ir_measures.nDCG.calc_aggregate({"q": {"bad": -1, "fair": 1, "good": 3}}, RUN)
-    plain = Aspects({"credibility": Aspect([-1, 0, 1, 3], threshold=1)})
-    assert aspect_measure("nDCG", plain).calc_aggregate(QRELS, RUN) == pytest.approx(ir, abs=1e-9)
+@pytest.mark.parametrize(
+    "aspects", [Aspects({"relevance": 2, "credibility": PLAIN}), None], ids=["grades", "no scales"]
+)
+def test_labels_below_0_without_declared_gains_are_junk(aspects: Aspects | None) -> None:
+    """They gain nothing: of bad, fair and good, with the labels -1, 1 and 3."""
+    measure = On(aspect="credibility", base="CG", aspects=aspects)
+    assert measure.calc_aggregate(QRELS, RUN) == 0 + 1 + 3
+
+
+def test_labels_below_0_without_declared_gains_are_read_as_by_ir_measures() -> None:
+    value = aspect_measure("nDCG", Aspects({"credibility": PLAIN})).calc_aggregate(QRELS, RUN)
+    credibility = {"q": {"bad": -1, "fair": 1, "good": 3}}
+    expected = ir_measures.nDCG.calc_aggregate(credibility, RUN)
+    assert value == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_declaration_is_kept_although_the_gains_are_the_grades() -> None:
@@ -114,23 +137,22 @@ def test_ranges_have_no_minimum() -> None:
     )
 
 
-def test_toma_embeds_them() -> None:
+@pytest.mark.parametrize("base", ["nDCG", "ERR", "CRP", "AP"])
+def test_toma_embeds_them(base: str) -> None:
+    """For TOMA gains are coordinates: -1, 0, 1 and 3 are as far from each other as 0, 1, 2 and 4."""
     assert TOMA(aspects=BOTH).range == (0, 1)
-    shifted = Aspects(
-        {"relevance": 2, "credibility": Aspect([-1, 0, 1, 3], gains=[0, 1, 2, 4], threshold=1)}
-    )
-    for base in ("nDCG", "ERR", "CRP", "AP"):
-        measure = TOMA(base=base, aspects=BOTH)
-        assert measure.calc_aggregate(QRELS, RUN) == measure(aspects=shifted).calc_aggregate(
-            QRELS, RUN
-        )
+    from_0 = Aspect([-1, 0, 1, 3], gains=[0, 1, 2, 4], threshold=1)
+    measure = TOMA(base=base, aspects=BOTH)
+    expected = measure(aspects=Aspects({"relevance": 2, "credibility": from_0}))
+    assert measure.calc_aggregate(QRELS, RUN) == expected.calc_aggregate(QRELS, RUN)
 
 
 def test_gains_of_the_base_come_first() -> None:
-    mapped = aspect_measure("nDCG(gains={3: 2})")
-    assert mapped.calc_aggregate(QRELS, RUN) == pytest.approx(
-        (-1 + 1 / np.log2(3) + 1) / (2 + 1 / np.log2(3))
-    )
+    """gains={3: 2} gives good the gain 2 instead of 3; the gains of bad and fair stay -1 and 1."""
+    value = aspect_measure("nDCG(gains={3: 2})").calc_aggregate(QRELS, RUN)
+    dcg = -1 * RANK_1 + 1 * RANK_2 + 2 * RANK_3
+    ideal = 2 * RANK_1 + 1 * RANK_2
+    assert value == pytest.approx(dcg / ideal)
 
 
 @st.composite
@@ -151,29 +173,35 @@ def signed_collections(draw: st.DrawFn) -> tuple[Collection, Aspects, dict[str, 
     return draw(collections(grades=grades, junk=False)), Aspects(ours), theirs
 
 
+#: Bases: as ours are spelt, and the name and parameters of the reference.
+REFERENCE_BASES: list[tuple[str, str, dict[str, Any]]] = [
+    ("nDCG", "nDCG", {}),
+    ("nDCG(dcg='exp-log2')", "nDCG", {"dcg": "exp-log2"}),
+    ("CG", "CG", {}),
+    ("DCG", "DCG", {}),
+    ("nDCG@2", "nDCG", {"cutoff": 2}),
+]
+
+
 @given(signed_collections())
 @examples(60)
 @pytest.mark.filterwarnings(
     "ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"
 )
 def test_against_the_reference(drawn: tuple[Collection, Aspects, dict[str, ref.RefAspect]]) -> None:
+    """CAM and the measure of one aspect, on scales of which some have negative gains."""
     collection, ours, theirs = drawn
+
+    def reference_of_cam(base: str, params: dict[str, Any]) -> Any:
+        return lambda run, judged: ref.cam(run, judged, theirs, base, params)
+
+    def reference_of_aspect(base: str, params: dict[str, Any]) -> Any:
+        return lambda run, judged: ref.on(run, judged, theirs, "credibility", base, params)
+
     cases: dict[Any, Any] = {}
-    for name, params in (
-        ("nDCG", {}),
-        ("nDCG", {"dcg": "exp-log2"}),
-        ("CG", {}),
-        ("DCG", {}),
-        ("nDCG", {"cutoff": 2}),
-    ):
-        options = ",".join(f"{key}={value!r}" for key, value in params.items() if key != "cutoff")
-        text = f"{name}({options})" + ("@2" if "cutoff" in params else "")
-        cases[CAM(base=text, aspects=ours)] = lambda run, judged, name=name, params=params: ref.cam(
-            run, judged, theirs, name, params
-        )
-        cases[aspect_measure(text, ours)] = lambda run, judged, name=name, params=params: ref.on(
-            run, judged, theirs, "credibility", name, params
-        )
+    for text, base, params in REFERENCE_BASES:
+        cases[CAM(base=text, aspects=ours)] = reference_of_cam(base, params)
+        cases[aspect_measure(text, ours)] = reference_of_aspect(base, params)
     compare(cases, collection)
 
 
@@ -181,31 +209,33 @@ def test_against_the_reference(drawn: tuple[Collection, Aspects, dict[str, ref.R
 @examples(30)
 @pytest.mark.filterwarnings("ignore:all labels of:pt_multiaspect.MultiAspectWarning")
 def test_no_ranking_of_judged_documents_exceeds_1_and_one_attains_it(drawn: Any) -> None:
+    """All rankings of up to four judged documents, also of some of them, each as the run of a topic of its own."""
     collection, ours, _ = drawn
-    (qid, judged), *_ = collection.labels.items()
+    judged = next(iter(collection.labels.values()))
     documents = sorted(judged)[:4]
-    qrels = {qid: {docno: judged[docno] for docno in documents}}
-    rankings = [
-        order for n in range(len(documents) + 1) for order in itertools.permutations(documents, n)
-    ]
-    repeated = {f"{number}": qrels[qid] for number in range(len(rankings))}
-    frame = pd.DataFrame(
-        [
-            (key, docno, *labels.values())
-            for key, docs in repeated.items()
-            for docno, labels in docs.items()
-        ],
-        columns=["query_id", "doc_id", "relevance", "credibility"],
+    rankings: list[tuple[str, ...]] = []
+    for length in range(len(documents) + 1):
+        rankings += itertools.permutations(documents, length)
+
+    judgments = []
+    run = {}
+    for number, ranking in enumerate(rankings):
+        qid = str(number)
+        for docno in documents:
+            labels = judged[docno]
+            judgments.append((qid, docno, labels["relevance"], labels["credibility"]))
+        run[qid] = {docno: -float(rank) for rank, docno in enumerate(ranking)}
+    qrels = pd.DataFrame(
+        judgments, columns=["query_id", "doc_id", "relevance", "credibility"]
     ).astype({"relevance": float, "credibility": float})
-    run = {
-        f"{number}": {docno: -float(rank) for rank, docno in enumerate(order)}
-        for number, order in enumerate(rankings)
-    }
-    values = [metric.value for metric in aspect_measure("nDCG", ours).iter_calc(frame, run)]
-    gains = ours["credibility"].scale.gains
-    labels = [judged[docno]["credibility"] for docno in documents]
-    positive = any(label is not None and gains[int(label)] > 0 for label in labels)
-    assert max(values) == (1 if positive else 0)
+
+    values = [metric.value for metric in aspect_measure("nDCG", ours).iter_calc(qrels, run)]
+
+    gain_of_grade = ours["credibility"].scale.gains  # grades are 0, 1, ...
+    labels_of_aspect = [judged[docno]["credibility"] for docno in documents]
+    gains = [gain_of_grade[int(label)] for label in labels_of_aspect if label is not None]
+    any_positive = any(gain > 0 for gain in gains)
+    assert max(values) == (1 if any_positive else 0)
 
 
 @pytest.mark.parametrize(
@@ -274,23 +304,22 @@ def test_explanations_sum_to_the_value(base: str) -> None:
 
 
 def test_in_an_experiment() -> None:
-    qrels = pd.DataFrame(
-        {
-            "qid": "q",
-            "docno": ["bad", "fair", "good"],
-            "label": [1, 2, 0],
-            "credibility": [-1, 1, 3],
-        }
-    )
+    """`pt.Experiment` has the same values, also for a measure that is given as a string."""
+    rows = [
+        ("q", docno, labels["relevance"], labels["credibility"])
+        for docno, labels in QRELS["q"].items()
+    ]
+    qrels = pd.DataFrame(rows, columns=["qid", "docno", "label", "credibility"])
     run = pd.DataFrame({"qid": "q", "docno": ["bad", "fair", "good"], "score": [3.0, 2.0, 1.0]})
     topics = pd.DataFrame({"qid": ["q"], "query": ["x"]})
-    measures = [aspect_measure("CG@3"), CAM(aspects=BOTH), str(aspect_measure("nDCG"))]
-    table = pt.Experiment([pt.Transformer.from_df(run)], topics, qrels, measures, names=["run"])
-    wanted = [
-        measure.calc_aggregate(QRELS, RUN)
-        for measure in (aspect_measure("CG@3"), CAM(aspects=BOTH), aspect_measure("nDCG"))
-    ]
-    assert sorted(table.iloc[0, 1:].tolist()) == pytest.approx(sorted(wanted))
+    measures = [aspect_measure("CG@3"), CAM(aspects=BOTH), aspect_measure("nDCG")]
+    spelt = [measures[0], measures[1], str(measures[2])]
+
+    table = pt.Experiment([pt.Transformer.from_df(run)], topics, qrels, spelt, names=["run"])
+
+    for measure in measures:
+        expected = measure.calc_aggregate(QRELS, RUN)
+        assert table[str(measure)].item() == pytest.approx(expected)
 
 
 def test_negative_gains_of_a_base_beside_those_of_an_aspect_are_refused() -> None:

@@ -119,23 +119,30 @@ def test_a_measure_of_another_class_stays_with_the_original() -> None:
 
 
 def test_the_original_is_prepared_once_for_all_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    qrels = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 0, "d": 1}}
-    orders = list(itertools.permutations("abc"))
-    runs = {
-        "".join(order): {"q1": dict(zip(order, (3.0, 2.0, 1.0), strict=True))} for order in orders
-    }
+    """Bpref is left to ir-measures, whose evaluator is made once for the six runs; values are as without it."""
+    qrels_q1 = {"a": 1, "b": 0, "c": 2}
+    qrels = {"q1": qrels_q1, "q2": {"a": 0, "d": 1}}
+    runs = {}
+    for first, second, third in itertools.permutations("abc"):
+        runs[first + second + third] = {"q1": {first: 3.0, second: 2.0, third: 1.0}}
     calls = []
     original = ir_measures.evaluator
-    monkeypatch.setattr(
-        ir_measures, "evaluator", lambda *args: calls.append(args) or original(*args)
-    )
+
+    def record_call(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(ir_measures, "evaluator", record_call)
     table = evaluate(runs, qrels, [Bpref, RR @ 2, "map"], progress=False)
     assert len(calls) == 1
+
+    monkeypatch.undo()
     for name, run in runs.items():
-        values = table[table["name"] == name].set_index(["measure", "qid"])["value"].to_dict()
-        assert values["Bpref", "q1"] == Bpref.calc_aggregate({"q1": qrels["q1"]}, run)
-        assert values["RR@2", "q1"] == (RR @ 2).calc_aggregate({"q1": qrels["q1"]}, run)
-        assert values["map", "q1"] == AP.calc_aggregate({"q1": qrels["q1"]}, run)
+        values = table[table["name"] == name].set_index(["measure", "qid"])["value"]
+        assert values["Bpref", "q1"] == Bpref.calc_aggregate({"q1": qrels_q1}, run)
+        assert values["RR@2", "q1"] == (RR @ 2).calc_aggregate({"q1": qrels_q1}, run)
+        assert values["map", "q1"] == AP.calc_aggregate({"q1": qrels_q1}, run)
+        # No run retrieves anything for q2.
         assert values["Bpref", "q2"] == values["map", "q2"] == 0
 
 
@@ -181,24 +188,38 @@ def test_labels_that_programs_of_ir_measures_cannot_read(
 
 @pytest.mark.parametrize("measure", ["ERR@10", "nDCG(dcg='exp-log2')@10"])
 def test_the_remedy_for_larger_labels_works(measure: str) -> None:
-    run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 5, "b": 0}}
+    """gdeval has labels up to 4 only: the error on a larger one names a measure that takes it."""
+    run = {"q": {"a": 2.0, "b": 1.0}}
     with pytest.raises(MultiAspectError) as caught:
-        evaluate(run, qrels, [measure], progress=False)
+        evaluate(run, {"q": {"a": 5, "b": 0}}, [measure], progress=False)
     remedy = re.search(r"use (On\(.*\)), which", str(caught.value))[1]
     declared = ir_measures.parse_measure(remedy)(aspects={"relevance": 5})
-    assert evaluate(run, qrels, [declared], progress=False)["value"].item() > 0.9
-    assert evaluate(run, {"q": {"a": 4, "b": -2}}, [measure], progress=False)["value"].item() > 0.9
+    table = evaluate(run, {"q": {"a": 5, "b": 0}}, [declared], progress=False)
+    assert table["value"].item() > 0.9
 
 
-@pytest.mark.parametrize("place", ["qrels", "run"])
-def test_ids_that_a_program_would_divide(place: str) -> None:
-    """Kind: ids with blanks. gdeval.pl took the rank for the score: ERR@10 was .5 for 1."""
-    qrels, run = {"q": {"a": 2, "b": 0}}, {"q": {"b": 1.0, "a": 2.0}}
-    for part in [qrels] if place == "qrels" else [run]:
-        part["q"]["c d"] = 1
-    with pytest.raises(
-        MultiAspectError, match=r"ids of documents without blanks, got 'c d'; use On"
-    ):
+@pytest.mark.parametrize("measure", ["ERR@10", "nDCG(dcg='exp-log2')@10"])
+def test_labels_up_to_4_and_below_0_are_those_of_gdeval(measure: str) -> None:
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    table = evaluate(run, {"q": {"a": 4, "b": -2}}, [measure], progress=False)
+    assert table["value"].item() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("extra_judgments", "extra_scores"),
+    [
+        pytest.param({"c d": 1}, {}, id="in the qrels"),
+        pytest.param({}, {"c d": 1.0}, id="in the run"),
+    ],
+)
+def test_ids_that_a_program_would_divide(
+    extra_judgments: dict[str, int], extra_scores: dict[str, float]
+) -> None:
+    """gdeval, which computes ERR@10, takes a blank for the end of an id; other measures have no such limit."""
+    qrels = {"q": {"a": 2, "b": 0, **extra_judgments}}
+    run = {"q": {"b": 1.0, "a": 2.0, **extra_scores}}
+    message = r"ids of documents without blanks, got 'c d'; use On"
+    with pytest.raises(MultiAspectError, match=message):
         evaluate(run, qrels, ["ERR@10"], progress=False)
     assert len(evaluate(run, qrels, ["RR@10", "AP", "Bpref"], progress=False)) == 3
 
@@ -280,34 +301,55 @@ def test_what_is_sent_to_workers() -> None:
     }
 
 
-def test_gains_are_mapped_before_queries_without_a_gain_are_left_out():
-    """pytrec_eval reads out of bounds on a query whose gains are all negative."""
-    qrels = {"none": {"d1": -1, "d2": -2}, "one": {"d1": 1}, "mapped": {"d1": -1, "d2": -1}}
+@pytest.mark.parametrize(
+    ("gains", "expected"),
+    [
+        # Only the topic with the label 1 has a gain above 0.
+        ({0: 1, 1: 2}, {"labels -1 and -2": 0, "label 1": 1, "labels -1": 0}),
+        # All topics have one.
+        ({-1: 3, 1: 2}, {"labels -1 and -2": 1, "label 1": 1, "labels -1": 1}),
+    ],
+    ids=["positive labels", "negative labels"],
+)
+def test_gains_are_mapped_before_queries_without_a_gain_are_left_out(gains, expected):
+    """pytrec_eval must not see a query whose gains are all negative, as it would read out of bounds."""
+    qrels = {
+        "labels -1 and -2": {"d1": -1, "d2": -2},
+        "label 1": {"d1": 1},
+        "labels -1": {"d1": -1, "d2": -1},
+    }
     run = {qid: {"d1": 2.0, "d2": 1.0} for qid in qrels}
-    for gains, expected in (({0: 1, 1: 2}, [0, 1, 0]), ({-1: 3, 1: 2}, [1, 1, 1])):
-        measure = ir_measures.nDCG(gains=gains, judged_only=True)
-        values = evaluate(run, qrels, measure, progress=False).set_index("qid")["value"]
-        assert values[list(qrels)].tolist() == pytest.approx(expected)
+    measure = ir_measures.nDCG(gains=gains, judged_only=True)
+    values = evaluate(run, qrels, measure, progress=False).set_index("qid")["value"]
+    assert values.to_dict() == pytest.approx(expected)
 
 
 def test_measures_beside_measures_of_judged_documents_count_all():
-    """In one evaluator of ir-measures, NumRet counts judged documents only, depending on the order of a set."""
-    run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 1}}
+    """NumRet counts both retrieved documents, although only b is judged.
+
+    In one evaluator of ir-measures, it would count judged ones only beside measures with
+    judged_only, depending on the order of a set.
+    """
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    qrels = {"q": {"b": 1}}
     judged_measures = [
         P(judged_only=True) @ 2,
         AP(judged_only=True),
         nDCG(judged_only=True) @ 3,
         SetP(judged_only=True),
     ]
+    lists_of_measures = [[*judged_measures, NumQ, infAP, NumRet]]
     for measure in judged_measures:
-        for measures in (
-            [NumRet, measure],
-            [measure, NumRet, Bpref],
-            [*judged_measures, NumQ, infAP, NumRet],
-        ):
-            values = evaluate(run, qrels, measures, progress=False).set_index("measure")["value"]
-            assert values["NumRet"] == 2
-            assert values[str(measure)] == measure.calc_aggregate(qrels, run)
+        lists_of_measures.append([NumRet, measure])
+        lists_of_measures.append([measure, NumRet, Bpref])
+
+    for measures in lists_of_measures:
+        table = evaluate(run, qrels, measures, progress=False)
+        values = table.set_index("measure")["value"]
+        assert values["NumRet"] == 2
+        for measure in measures:
+            if measure in judged_measures:
+                assert values[str(measure)] == measure.calc_aggregate(qrels, run)
 
 
 def test_functions_of_users_see_their_topics() -> None:
@@ -333,7 +375,7 @@ def test_functions_of_one_name_are_refused() -> None:
 
 
 def test_adapters_replace_nothing_that_they_do_not_state_to_equal(monkeypatch):
-    """A new base for a measure of ir-measures does not change that measure's own values."""
+    """A user's base for Bpref is used in `On`, and does not change the values of Bpref itself, which is 1 here."""
 
     class Quarter(Adapter):
         """Wrong on purpose."""
@@ -341,15 +383,17 @@ def test_adapters_replace_nothing_that_they_do_not_state_to_equal(monkeypatch):
         def score(self, ranking, target):
             return np.full(target.n_queries, 0.25)
 
+    # A copy of the registry, so that other tests do not get this base.
     monkeypatch.setattr(adapters, "ADAPTERS", dict(adapters.ADAPTERS))
-    adapts(ir_measures.Bpref)(Quarter)
+    register_quarter = adapts(ir_measures.Bpref)
+    register_quarter(Quarter)
+
     qrels = {"q1": {"d1": {"relevance": 1}, "d2": {"relevance": 0}}}
     run = {"q1": {"d1": 2.0, "d2": 1.0}}
-    values = evaluate(run, qrels, {"itself": "Bpref", "base": On(base="Bpref")}, progress=False)
-    assert dict(zip(values["measure"], values["value"], strict=True)) == {
-        "itself": 1.0,
-        "base": 0.25,
-    }
+    measures = {"itself": "Bpref", "base": On(base="Bpref")}
+    values = evaluate(run, qrels, measures, progress=False).set_index("measure")["value"]
+    assert values["itself"] == 1.0
+    assert values["base"] == 0.25
 
 
 def tied_run(order: tuple[str, ...], scores: dict[str, float]) -> pd.DataFrame:
@@ -366,28 +410,41 @@ if shutil.which("perl"):
     TIED += [ERR @ 2, nDCG(dcg="exp-log2") @ 2]
 
 
+LABELS_OF_TIES = {"a": 2, "b": 0, "c": 1, "d": 1}
+QRELS_OF_TIES = pd.DataFrame(
+    {"qid": "q", "docno": list(LABELS_OF_TIES), "label": LABELS_OF_TIES.values()}
+)
+#: a, b and c tie.
+TIED_SCORES = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}
+#: The same ranking without ties: documents with equal scores are by docno, descending.
+UNTIED_SCORES = {"c": 4.0, "b": 3.0, "a": 2.0, "d": 1.0}
+
+
+def values_of_ties(measures: list[Any], order: str, scores: dict[str, float]) -> list[float]:
+    """The values of a run with its rows in this order."""
+    run = tied_run(tuple(order), scores)
+    return evaluate(run, QRELS_OF_TIES, measures, progress=False)["value"].tolist()
+
+
 @pytest.mark.slow
 def test_values_do_not_depend_on_the_order_of_rows() -> None:
     """Other tools keep the order of rows, or go by docnos ascending, where scores tie."""
-    scores = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}
-    labels = {"a": 2, "b": 0, "c": 1, "d": 1}
-    qrels = pd.DataFrame({"qid": "q", "docno": list(labels), "label": labels.values()})
-    by_rank = {"c": 4.0, "b": 3.0, "a": 2.0, "d": 1.0}
-    expected = evaluate(tied_run(tuple("cbad"), by_rank), qrels, TIED, progress=False)[
-        "value"
-    ].tolist()
-    for order in itertools.permutations(scores):
-        values = evaluate(tied_run(order, scores), qrels, TIED, progress=False)["value"].tolist()
-        assert dict(zip(TIED, values, strict=True)) == dict(zip(TIED, expected, strict=True)), order
-    scales = {"relevance": 2}
+    expected = values_of_ties(TIED, "cbad", UNTIED_SCORES)
+    for order in itertools.permutations(TIED_SCORES):
+        assert values_of_ties(TIED, "".join(order), TIED_SCORES) == expected, order
+
+
+@pytest.mark.slow
+def test_bases_have_the_same_values_on_ties() -> None:
+    """As bases of `On`, except those that it does not accept, and ERR, which has another highest grade there."""
     bases = [
         measure
         for measure in TIED
         if not measure.params.get("judged_only") and measure.NAME != "ERR"
     ]
-    on = [On(base=base, aspects=scales) for base in bases]
-    values = evaluate(tied_run(tuple("dabc"), scores), qrels, on, progress=False)["value"].tolist()
-    assert values == pytest.approx([expected[TIED.index(base)] for base in bases], abs=1e-5)
+    expected = values_of_ties(bases, "cbad", UNTIED_SCORES)
+    on_relevance = [On(base=base, aspects={"relevance": 2}) for base in bases]
+    assert values_of_ties(on_relevance, "dabc", TIED_SCORES) == pytest.approx(expected, abs=1e-5)
 
 
 def test_rows_of_a_topic_need_not_be_contiguous() -> None:
