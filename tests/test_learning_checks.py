@@ -98,18 +98,22 @@ LINEAR = (
 def test_linear_measures_have_their_expected_value_over_the_orders_of_tied_rows(
     measure: Any,
 ) -> None:
+    """The first, second and fourth row of query a tie, and both rows of b: 3! · 2! orders."""
     labels = pd.DataFrame({"relevance": [2, 0, 1, 2, 0, 1], "credibility": [0, 3, 2, 2, 1, 0]})
-    qid, scores = ["a", "a", "a", "a", "b", "b"], np.array([0.5, 0.5, 0.9, 0.5, 0.1, 0.1])
+    qid = ["a", "a", "a", "a", "b", "b"]
+    scores = np.array([0.5, 0.5, 0.9, 0.5, 0.1, 0.1])
     values = []
-    for order in itertools.product(
-        itertools.permutations(range(3)), itertools.permutations(range(2))
-    ):
-        (first, second, fourth), last = order
-        untied = scores + 1e-3 * np.array([first, second, 0, fourth, *last])
-        values.append(ma.ranking_score(labels, untied, qid=qid, measure=measure, aspects=ASPECTS))
+    for first, second, fourth in itertools.permutations(range(3)):
+        for fifth, sixth in itertools.permutations(range(2)):
+            small_differences = 1e-3 * np.array([first, second, 0, fourth, fifth, sixth])
+            values.append(
+                ma.ranking_score(
+                    labels, scores + small_differences, qid=qid, measure=measure, aspects=ASPECTS
+                )
+            )
     value = ma.ranking_score(labels, scores, qid=qid, measure=measure, aspects=ASPECTS)
     assert value == pytest.approx(np.mean(values), abs=1e-12)
-    assert np.ptp(values) > 0.01
+    assert np.ptp(values) > 0.01  # the order makes a difference
 
 
 def test_ties_are_those_of_scikit_learn() -> None:
@@ -162,48 +166,67 @@ def test_a_constant_model_wins_no_search() -> None:
 
 
 def test_rank_xendcg_learns_fractional_targets() -> None:
-    # It knows no gains but 2^label - 1: of hundreds of codes, it learnt the topmost only.
-    values = {}
+    """It gets the labels themselves: its gains are 2^label - 1, by which the highest of many codes is all.
+
+    So it learns more than half of what lambdarank learns.
+    """
+    value_by_objective = {}
     for objective in ("rank_xendcg", "lambdarank"):
-        ranker = ma.AspectRanker(
-            lightgbm_ranker(objective=objective, n_estimators=40), target=MEASURE
-        )
-        ranker.fit(X[:112], LABELS[:112])
-        values[objective] = ranker.score(X[112:], LABELS[112:])
+        booster = lightgbm_ranker(objective=objective, n_estimators=40)
+        ranker = ma.AspectRanker(booster, target=MEASURE).fit(X[:112], LABELS[:112])
+        value_by_objective[objective] = ranker.score(X[112:], LABELS[112:])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MultiAspectWarning)
-        floor = ma.ranking_score(Y[112:], np.zeros(48), qid=QID[112:], measure=MEASURE)
-    assert values["rank_xendcg"] > (floor + values["lambdarank"]) / 2
-    assert "label_gain" not in ma.AspectRanker(
-        lightgbm_ranker(objective="rank_xendcg"), target=MEASURE
-    ).fit(X, LABELS).estimator_.get_params()  # fmt: skip
+        value_of_ties = ma.ranking_score(Y[112:], np.zeros(48), qid=QID[112:], measure=MEASURE)
+    half_of_lambdarank = (value_of_ties + value_by_objective["lambdarank"]) / 2
+    assert value_by_objective["rank_xendcg"] > half_of_lambdarank
 
 
-def test_tomas_gains_are_those_that_it_sums() -> None:
-    classes = TOMA(aspects=ASPECTS)
-    for target in (classes, classes(weighting="exponential")):
-        ranker = ma.AspectRanker(lightgbm_ranker(), target=target).fit(X, LABELS)
-        gains = np.unique(ma.aggregate_labels(LABELS, target).values).tolist()
-        assert ranker.estimator_.get_params()["label_gain"] == [*([0] if gains[0] else []), *gains]
+def test_rank_xendcg_gets_no_gains() -> None:
+    booster = lightgbm_ranker(objective="rank_xendcg")
+    ranker = ma.AspectRanker(booster, target=MEASURE).fit(X, LABELS)
+    assert "label_gain" not in ranker.estimator_.get_params()
 
 
-def test_labels_come_with_the_parameters_that_they_need() -> None:
+@pytest.mark.parametrize("weighting", ["classes", "exponential"])
+def test_tomas_gains_are_those_that_it_sums(weighting: str) -> None:
+    """LightGBM gets the weights of the classes as gains, beginning with 0 if no document has it."""
+    target = TOMA(aspects=ASPECTS, weighting=weighting)
+    ranker = ma.AspectRanker(lightgbm_ranker(), target=target).fit(X, LABELS)
+    weights = np.unique(ma.aggregate_labels(LABELS, target).values).tolist()
+    if weights[0] != 0:
+        weights = [0, *weights]
+    assert ranker.estimator_.get_params()["label_gain"] == weights
+
+
+def test_labels_of_lightgbm_are_codes_of_gains() -> None:
+    """It knows 31 codes at most, so that near gains share one; 0 stays 0."""
     gains = ma.aggregate_labels(Y, MEASURE, qid=QID).values
+    assert len(np.unique(gains)) > 31
     codes, params = ma.aggregate_labels(Y, MEASURE, "lightgbm", qid=QID)
-    levels = np.array(params["label_gain"])
-    assert len(np.unique(gains)) > 31 >= len(levels)
+    gain_of_code = np.array(params["label_gain"])
+    assert len(gain_of_code) <= 31
     assert codes.dtype.kind == "i"
-    assert levels[0] == 0
-    assert (np.diff(levels) > 0).all()
-    assert np.abs(levels[codes] - gains).max() <= gains.max() / 30
+    assert gain_of_code[0] == 0
+    assert (np.diff(gain_of_code) > 0).all()
+    largest_step = gains.max() / 30
+    assert np.abs(gain_of_code[codes] - gains).max() <= largest_step
     assert (codes[gains == 0] == 0).all()
-    values, params = ma.aggregate_labels(Y, MEASURE, "xgboost", qid=QID)
-    assert (values == gains).all()
+
+
+def test_labels_of_other_libraries_are_gains() -> None:
+    gains = ma.aggregate_labels(Y, MEASURE, qid=QID).values
+    labels, params = ma.aggregate_labels(Y, MEASURE, "xgboost", qid=QID)
+    assert (labels == gains).all()
     assert params == {"objective": "rank:ndcg", "ndcg_exp_gain": False}
-    unit = ma.aggregate_labels(LABELS, MEASURE, "unit").values
-    assert unit == pytest.approx(gains / gains.max())
-    assert unit.dtype == np.float64
-    assert ma.aggregate_labels(LABELS, MEASURE, "catboost") [1] == {}  # fmt: skip
+    fractions_of_highest = ma.aggregate_labels(LABELS, MEASURE, "unit").values
+    assert fractions_of_highest == pytest.approx(gains / gains.max())
+    assert fractions_of_highest.dtype == np.float64
+    _, params = ma.aggregate_labels(LABELS, MEASURE, "catboost")
+    assert params == {}
+
+
+def test_errors_of_forms_of_labels() -> None:
     with pytest.raises(MultiAspectError, match="form: expected"):
         ma.aggregate_labels(LABELS, MEASURE, "catboost ")
     with pytest.raises(MultiAspectError, match=r"per query, .*pass qid"):
@@ -221,23 +244,33 @@ def test_the_scaled_sum() -> None:
 # -- searches --------------------------------------------------------------------------------------
 
 
-def test_a_search_compares_candidates_by_one_measure() -> None:
-    # Each candidate was scored by its own target, so the one that was easiest to learn won.
-    grid = {"target__weights": [{"relevance": 1, "credibility": w} for w in (0, 1)]}
+#: Candidates whose targets weigh credibility not at all, or as much as relevance.
+TARGET_GRID = {"target__weights": [{"relevance": 1, "credibility": weight} for weight in (0, 1)]}
+
+
+def test_a_search_over_targets_needs_a_measure() -> None:
+    """By its own target, each candidate would have another measure, and the easiest to learn would win."""
     ranker = ma.AspectRanker(Ridge(), target=MEASURE)
+    search = GridSearchCV(ranker, TARGET_GRID, cv=GroupKFold(2), error_score="raise")
+    # The first candidate is scored with a warning, the second one cannot be compared.
     with (
         pytest.warns(MultiAspectWarning, match=r"score needs measure=.*candidate"),
         pytest.raises(MultiAspectError, match="score needs measure="),
     ):
-        GridSearchCV(ranker, grid, cv=GroupKFold(2), error_score="raise").fit(X, LABELS, groups=QID)
-    search = GridSearchCV(ranker.set_params(measure=MEASURE), grid, cv=GroupKFold(2)).fit(
-        X, LABELS, groups=QID
+        search.fit(X, LABELS, groups=QID)
+
+
+def test_a_search_compares_candidates_by_one_measure() -> None:
+    """That of the ranker, as if it were given to a scorer."""
+    ranker = ma.AspectRanker(Ridge(), target=MEASURE, measure=MEASURE)
+    search = GridSearchCV(ranker, TARGET_GRID, cv=GroupKFold(2))
+    search.fit(X, LABELS, groups=QID)
+    by_scorer = GridSearchCV(
+        ranker, TARGET_GRID, scoring=ma.ranking_scorer(MEASURE), cv=GroupKFold(2)
     )
-    same = GridSearchCV(ranker, grid, scoring=ma.ranking_scorer(MEASURE), cv=GroupKFold(2))
-    assert np.array_equal(
-        search.cv_results_["mean_test_score"],
-        same.fit(X, LABELS, groups=QID).cv_results_["mean_test_score"],
-    )
+    by_scorer.fit(X, LABELS, groups=QID)
+    scores = search.cv_results_["mean_test_score"]
+    assert np.array_equal(scores, by_scorer.cv_results_["mean_test_score"])
     assert search.best_params_["target__weights"]["credibility"] == 1
 
 
@@ -288,10 +321,13 @@ def test_a_feature_that_equals_a_label() -> None:
 
 
 def test_queries_in_both_sets() -> None:
+    """Rows 0 to 79 are the queries q00 to q09, of eight rows each."""
     ranker = ma.AspectRanker(lightgbm_ranker(), target=MEASURE)
+    from_q07 = slice(7 * 8, None)
     with pytest.warns(MultiAspectWarning, match=r"3 queries, .*q07.*training set"):
-        ranker.fit(X[:80], LABELS[:80], eval_set=[(X[56:], LABELS[56:])])
-    ranker.fit(X[:80], LABELS[:80], eval_set=[(X[80:], LABELS[80:])])
+        ranker.fit(X[:80], LABELS[:80], eval_set=[(X[from_q07], LABELS[from_q07])])
+    from_q10 = slice(10 * 8, None)
+    ranker.fit(X[:80], LABELS[:80], eval_set=[(X[from_q10], LABELS[from_q10])])
 
 
 def test_minus_one_beside_zero_and_one() -> None:
@@ -309,13 +345,15 @@ def test_minus_one_beside_zero_and_one() -> None:
 
 
 def test_pt_ltr_hands_over_one_label() -> None:
+    """A target that declares two aspects is an error; one that takes the columns it finds warns."""
+    relevance = Y["relevance"].to_numpy()
     with pytest.raises(MultiAspectError, match=r"y has 1 column,.*2 aspects.*pt.ltr"):
-        ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y["relevance"].to_numpy(), qid=QID)
+        ma.AspectRanker(Ridge(), target=MEASURE).fit(X, relevance, qid=QID)
     with (
         pytest.warns(MultiAspectWarning, match=r"TOMA.*several aspects"),
         pytest.warns(MultiAspectWarning, match="TOMA depends"),
     ):
-        ma.AspectRanker(Ridge(), target=TOMA).fit(X, Y["relevance"].to_numpy(), qid=QID)
+        ma.AspectRanker(Ridge(), target=TOMA).fit(X, relevance, qid=QID)
 
 
 def test_an_array_of_queries_that_contradicts_the_index() -> None:
@@ -350,19 +388,22 @@ def test_labels_with_queries_named_as_in_ir_measures(as_level: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["topic", "query_id"])
-def test_a_column_of_a_frame_that_is_the_query(name: str) -> None:
-    numbers = np.unique(QID, return_inverse=True)[1] + 300
-    frame = pd.DataFrame(X, columns=list("abc"))
-    for values in (numbers, numbers.astype(np.float32)):
-        with pytest.warns(MultiAspectWarning, match=f"column {name} of X looks like the query id"):
-            ma.AspectRanker(Ridge(), target=MEASURE).fit(
-                frame.assign(**{name: values}), Y, qid=numbers
-            )
+@pytest.mark.parametrize("dtype", [np.int64, np.float32])
+def test_a_column_of_a_frame_that_is_the_query(name: str, dtype: Any) -> None:
+    """Such as a column left over from the file of features: a learner would learn queries by heart."""
+    numbers = np.repeat(np.arange(301, 321), 8)  # 20 queries of eight rows
+    features = pd.DataFrame(X, columns=list("abc")).assign(**{name: numbers.astype(dtype)})
+    with pytest.warns(MultiAspectWarning, match=f"column {name} of X looks like the query id"):
+        ma.AspectRanker(Ridge(), target=MEASURE).fit(features, Y, qid=numbers)
+
+
+def test_a_feature_of_queries_is_no_query_id() -> None:
+    """It has one value per query, as a query id has, but other values."""
+    numbers = np.repeat(np.arange(301, 321), 8)
+    features = pd.DataFrame(X, columns=list("abc")).assign(length_of_query=numbers * 7)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ma.AspectRanker(Ridge(), target=MEASURE).fit(
-            frame.assign(length_of_query=numbers * 7), Y, qid=numbers
-        )
+        ma.AspectRanker(Ridge(), target=MEASURE).fit(features, Y, qid=numbers)
 
 
 def test_training_on_queries_of_one_row_each() -> None:
@@ -388,79 +429,96 @@ def test_folds_that_divide_queries_with_the_rankers_own_score() -> None:
         )
 
 
-def test_one_metric_for_each_library() -> None:
+def test_the_metric_of_lightgbm() -> None:
+    """It returns its name, the value, and that higher is better."""
     value = ma.ranking_score(LABELS, X[:, 0], measure=nDCG @ 5)
-    metrics = {
-        name: ma.metric_for(name, nDCG @ 5, LABELS) for name in ("lightgbm", "xgboost", "catboost")
-    }
-    assert metrics["lightgbm"](Y["relevance"], X[:, 0]) == (metrics["lightgbm"].name, value, True)
-    assert metrics["catboost"].evaluate([X[:5, 0]], Y["relevance"][:5], None) == (
-        0.0,
-        1.0,
-    )  # the training set
-    assert metrics["catboost"].evaluate([X[:, 0]], Y["relevance"], None) == (value, 1.0)
-    assert metrics["catboost"].evaluate([X[:5, 0]], Y["relevance"][:5], None) == (0.0, 1.0)
+    metric = ma.metric_for("lightgbm", nDCG @ 5, LABELS)
+    assert metric(Y["relevance"], X[:, 0]) == (metric.name, value, True)
     with pytest.raises(MultiAspectError, match="160 rows, got 5"):
-        metrics["lightgbm"](Y["relevance"][:5], X[:5, 0])
+        metric(Y["relevance"][:5], X[:5, 0])
+
+
+def test_the_metric_of_xgboost() -> None:
+    """It returns its name and the value."""
+    xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    value = ma.ranking_score(LABELS, X[:, 0], measure=nDCG @ 5)
+    metric = ma.metric_for("xgboost", nDCG @ 5, LABELS)
+    assert metric(X[:, 0], xgboost.DMatrix(X, Y["relevance"])) == (metric.name, value)
+
+
+def test_the_metric_of_catboost() -> None:
+    """It returns the value and a weight of 1; CatBoost also calls it on the training set, where it is 0."""
+    value = ma.ranking_score(LABELS, X[:, 0], measure=nDCG @ 5)
+    metric = ma.metric_for("catboost", nDCG @ 5, LABELS)
+    assert metric.evaluate([X[:5, 0]], Y["relevance"][:5], None) == (0.0, 1.0)  # of other rows
+    assert metric.evaluate([X[:, 0]], Y["relevance"], None) == (value, 1.0)
+    assert metric.evaluate([X[:5, 0]], Y["relevance"][:5], None) == (0.0, 1.0)
+
+
+def test_there_is_no_metric_for_other_libraries() -> None:
     with pytest.raises(MultiAspectError, match="library: expected"):
         ma.metric_for("sklearn", nDCG, LABELS)
-    xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
-    matrix = xgboost.DMatrix(X, Y["relevance"])
-    assert metrics["xgboost"](X[:, 0], matrix) == (metrics["xgboost"].name, value)
 
 
-@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
-def test_a_metric_of_one_set_refuses_another_of_the_same_length(library: str) -> None:
-    """Predictions for a training set as long as the validation set were scored by the labels of the latter."""
-    booster = pytest.importorskip(library)
+def fit_lightgbm(sets: list[str], features: Any, labels: Any, metric: Any) -> None:
+    """Fit on the first 20 rows, and evaluate the metric on the sets: "train", "valid" (the others)."""
+    lightgbm = pytest.importorskip("lightgbm")
+    train = lightgbm.Dataset(features[:20], labels[:20], group=[10, 10])
+    valid = lightgbm.Dataset(features[20:], labels[20:], group=[10, 10], reference=train)
+    set_by_name = {"train": train, "valid": valid}
+    params = {
+        "objective": "lambdarank",
+        "metric": "None",
+        "verbose": -1,
+        "min_data_in_leaf": 2,
+        "num_threads": 1,
+    }
+    lightgbm.train(params, train, 3, valid_sets=[set_by_name[name] for name in sets], feval=metric)
+
+
+def fit_xgboost(sets: list[str], features: Any, labels: Any, metric: Any) -> None:
+    """Do the same with XGBoost."""
+    xgboost = pytest.importorskip("xgboost")
+    train = xgboost.DMatrix(features[:20], labels[:20])
+    valid = xgboost.DMatrix(features[20:], labels[20:])
+    set_by_name = {"train": train, "valid": valid}
+    for part in set_by_name.values():
+        part.set_group([10, 10])
+    params = {"objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1}
+    evals = [(set_by_name[name], name) for name in sets]
+    xgboost.train(params, train, 3, evals=evals, custom_metric=metric, verbose_eval=False)
+
+
+@pytest.mark.parametrize(("library", "fit"), [("lightgbm", fit_lightgbm), ("xgboost", fit_xgboost)])
+def test_a_metric_of_one_set_refuses_another_of_the_same_length(library: str, fit: Any) -> None:
+    """Or predictions for the training set would be evaluated by labels of the validation set."""
     rng = np.random.default_rng(5)
-    features, label = rng.random((40, 2)), rng.integers(0, 3, 40)
-    labels = pd.DataFrame({"relevance": label[20:], "credibility": label[20:][::-1]})
+    features, labels = rng.random((40, 2)), rng.integers(0, 3, 40)
+    of_valid = pd.DataFrame({"relevance": labels[20:], "credibility": labels[20:][::-1]})
     qid, scales = np.repeat(["a", "b"], 10), {"relevance": 2, "credibility": 2}
-    metric = ma.metric_for(library, "CAM@5", labels, qid, aspects=scales)
-    sizes = [10, 10]
-    if library == "lightgbm":
-        train = booster.Dataset(features[:20], label[:20], group=sizes)
-        valid = booster.Dataset(features[20:], label[20:], group=sizes, reference=train)
-        params = {
-            "objective": "lambdarank",
-            "metric": "None",
-            "verbose": -1,
-            "min_data_in_leaf": 2,
-            "num_threads": 1,
-        }
-
-        def fit(sets):
-            return booster.train(params, train, 3, valid_sets=sets, feval=metric)
-    else:
-        train, valid = (
-            booster.DMatrix(features[:20], label[:20]),
-            booster.DMatrix(features[20:], label[20:]),
-        )
-        for part in (train, valid):
-            part.set_group(sizes)
-        params = {"objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1}
-
-        def fit(sets):
-            evals = [(part, str(index)) for index, part in enumerate(sets)]
-            return booster.train(
-                params, train, 3, evals=evals, custom_metric=metric, verbose_eval=False
-            )
-
+    metric = ma.metric_for(library, "CAM@5", of_valid, qid, aspects=scales)
     with pytest.raises(MultiAspectError, match="one validation set"):
-        fit([train, valid])
-    metric = ma.metric_for(library, "CAM@5", labels, qid, aspects=scales)
-    fit([valid])
-    assert len(metric.history[0]) == 3
+        fit(["train", "valid"], features, labels, metric)
+    metric = ma.metric_for(library, "CAM@5", of_valid, qid, aspects=scales)
+    fit(["valid"], features, labels, metric)
+    assert len(metric.history[0]) == 3  # iterations
 
 
 def test_catboost_has_0_on_a_training_set_of_the_same_length() -> None:
-    metric = ma.metric_for("catboost", nDCG @ 5, pd.DataFrame({"relevance": [0, 1, 2]}), ["q"] * 3)
+    """In each iteration, CatBoost calls the metric on the training set, then on the evaluation set.
+
+    The metric knows the latter by its labels.
+    """
+    labels = pd.DataFrame({"relevance": [0, 1, 2]})
+    metric = ma.metric_for("catboost", nDCG @ 5, labels, ["q", "q", "q"])
     scores = np.array([3.0, 2.0, 1.0])
+    labels_of_training, labels_of_evaluation = np.array([2.0, 1.0, 0.0]), np.array([0.0, 1.0, 2.0])
+    weight = 1.0
     for _ in range(2):
-        assert metric.evaluate([scores], np.array([2.0, 1.0, 0.0]), None) == (0.0, 1.0)
-        assert 0 < metric.evaluate([scores], np.array([0.0, 1.0, 2.0]), None)[0] < 1
-    assert len(metric.history[0]) == 2
+        assert metric.evaluate([scores], labels_of_training, None) == (0.0, weight)
+        value, _ = metric.evaluate([scores], labels_of_evaluation, None)
+        assert 0 < value < 1
+    assert len(metric.history[0]) == 2  # only the evaluation set is in the history
 
 
 def test_missing_labels_of_every_evaluation_set_are_errors() -> None:

@@ -48,7 +48,11 @@ def score_held(ranker: Any) -> float:
 
 
 def best_with(values: list[float], delta: float, patience: int) -> tuple[int, int]:
-    """The best iteration and the number of iterations, if an improvement is larger than delta."""
+    """Return the best iteration, from 0, and the number of iterations with early stopping.
+
+    An iteration is better if it exceeds the best one by more than delta, and training stops when
+    none is for as many iterations as `patience`.
+    """
     best = 0
     for iteration, value in enumerate(values):
         if value > values[best] + delta:
@@ -91,16 +95,14 @@ def test_catboost_keeps_the_best_of_all_iterations_by_default() -> None:
 @pytest.mark.parametrize("name", ["early_stopping_round", "early_stopping", "n_iter_no_change"])
 def test_lightgbm_knows_the_number_by_several_names(name: str) -> None:
     booster = lightgbm()
-    params = {
-        known: value
-        for known, value in booster.get_params().items()
-        if known != "early_stopping_round"
-    }
+    params = booster.get_params()
+    del params["early_stopping_round"]
     ranker = fit(type(booster)(**params, **{name: 6}))
     values = values_of(ranker)
-    best, number = best_with(values, 0, 6)
-    assert (ranker.best_iteration_, len(values)) == (best + 1, number)
-    assert number < 40
+    best, n_iterations = best_with(values, delta=0, patience=6)
+    assert ranker.best_iteration_ == best + 1
+    assert len(values) == n_iterations
+    assert n_iterations < 40  # the number of estimators
 
 
 @pytest.mark.parametrize("delta", [0.02, 0.05])
@@ -117,11 +119,12 @@ def test_lightgbm_counts_improvements_above_its_min_delta(delta: float) -> None:
 
 def test_lightgbm_takes_callbacks_of_its_own() -> None:
     library = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
-    every = values_of(fit(lightgbm(early_stopping_round=None)))
+    without_stopping = fit(lightgbm(early_stopping_round=None))
     stop = library.early_stopping(5, min_delta=0.02, verbose=False)
     ranker = fit(lightgbm(early_stopping_round=None), callbacks=[stop])
-    best, number = best_with(every, 0.02, 5)
-    assert (ranker.best_iteration_, len(values_of(ranker))) == (best + 1, number)
+    best, n_iterations = best_with(values_of(without_stopping), delta=0.02, patience=5)
+    assert ranker.best_iteration_ == best + 1
+    assert len(values_of(ranker)) == n_iterations
 
 
 @pytest.mark.parametrize("measure", [CAM, ma.ESL(wanted=1)], ids=str)
@@ -134,15 +137,20 @@ def test_xgboost_takes_callbacks_of_its_own(save_best: bool, measure: Any) -> No
     ranker = ma.AspectRanker(booster, target=CAM, measure=measure)
     ranker.fit(X[TRAIN], LABELS[TRAIN], eval_set=[HELD])
     values = values_of(ranker)
-    gains = [-value for value in values] if measure.lower_is_better else values
-    best, number = best_with(gains, 0.001, 5)
-    assert (ranker.best_iteration_, len(values)) == (best + 1, number)
+    higher_is_better = values
+    if measure.lower_is_better:
+        higher_is_better = [-value for value in values]
+    best, n_iterations = best_with(higher_is_better, delta=0.001, patience=5)
+    assert ranker.best_iteration_ == best + 1
+    assert len(values) == n_iterations
     score = ma.ranking_score(LABELS[~TRAIN], ranker.predict(X[~TRAIN]), measure=measure)
     assert score == pytest.approx(values[best], abs=1e-6)
-    assert len(ranker.estimator_.callbacks) == 1
-    assert stop.maximize is None  # the callback given is not changed
+    # The model ends with its best iteration if it is saved so.
     n_trained = ranker.estimator_.get_booster().num_boosted_rounds()
-    assert n_trained == (best + 1 if save_best else number)
+    assert n_trained == (best + 1 if save_best else n_iterations)
+    # The fitted model has the callback alone, and the callback that was given is not changed.
+    assert len(ranker.estimator_.callbacks) == 1
+    assert stop.maximize is None
 
 
 @pytest.mark.parametrize("kind", ["Ranker", "Regressor"])
@@ -153,22 +161,24 @@ def test_xgboost_prints_nothing(kind: str, capsys: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore:Overfitting detector")
 def test_catboost_stops_by_its_overfitting_detector() -> None:
-    """Its type was replaced by a number of iterations."""
-    detector = {"od_type": "IncToDec", "od_pval": 0.05, "od_wait": 3}
-    ranker = fit(catboost(early_stopping_rounds=None, iterations=200, **detector))
+    """With a detector other than a number of iterations, AspectRanker trains what CatBoost alone does."""
     library = pytest.importorskip("catboost", reason="CatBoost is not installed")
-    values, params = ma.aggregate_labels(LABELS[TRAIN], CAM, "catboost")
-    held_values, _ = ma.aggregate_labels(LABELS[~TRAIN], CAM, "catboost")
+    detector = {"od_type": "IncToDec", "od_pval": 0.05, "od_wait": 3}
+    settings = {"early_stopping_rounds": None, "iterations": 200, **detector}
+    ranker = fit(catboost(**settings))
+
+    labels, params = ma.aggregate_labels(LABELS[TRAIN], CAM, "catboost")
+    labels_of_held, _ = ma.aggregate_labels(LABELS[~TRAIN], CAM, "catboost")
     metric = ma.metric_for("catboost", CAM, LABELS[~TRAIN])
-    alone = catboost(
-        early_stopping_rounds=None, iterations=200, eval_metric=metric, **detector, **params
-    )
-    codes = pd.factorize(QID)[0]
-    pool = library.Pool(X[~TRAIN], held_values, group_id=codes[~TRAIN])
-    alone.fit(X[TRAIN], values, group_id=codes[TRAIN], eval_set=pool)
-    assert values_of(ranker) == metric.history[0]
-    assert len(metric.history[0]) < 200
-    assert (ranker.predict(X) == alone.predict(X)).all()
+    number_of_query, _ = pd.factorize(QID)
+    held = library.Pool(X[~TRAIN], labels_of_held, group_id=number_of_query[~TRAIN])
+    by_catboost = catboost(**settings, eval_metric=metric, **params)
+    by_catboost.fit(X[TRAIN], labels, group_id=number_of_query[TRAIN], eval_set=held)
+
+    (values,) = metric.history
+    assert values_of(ranker) == values
+    assert len(values) < 200
+    assert (ranker.predict(X) == by_catboost.predict(X)).all()
 
 
 @pytest.mark.parametrize(
@@ -279,29 +289,33 @@ def test_random_forests_of_xgboost_are_refused() -> None:
 @pytest.mark.filterwarnings("ignore:.*`booster=(gblinear|dart)` is deprecated")
 @pytest.mark.parametrize("kind", ["Ranker", "Regressor"])
 @pytest.mark.parametrize(
-    ("make", "params"),
+    ("make", "params", "patience_name"),
     [
-        (xgboost, {"booster": "gblinear", "max_depth": None}),
-        (xgboost, {"booster": "dart"}),
-        (lightgbm, {"boosting_type": "dart"}),
-        (lightgbm, {"boosting": "dart"}),
-        (lightgbm, {"boost": "dart"}),
+        (xgboost, {"booster": "gblinear", "max_depth": None}, "early_stopping_rounds"),
+        (xgboost, {"booster": "dart"}, "early_stopping_rounds"),
+        (lightgbm, {"boosting_type": "dart"}, "early_stopping_round"),
+        (lightgbm, {"boosting": "dart"}, "early_stopping_round"),
+        (lightgbm, {"boost": "dart"}, "early_stopping_round"),
     ],
     ids=["gblinear", "dart of XGBoost", "dart", "dart as boosting", "dart as boost"],
 )
 def test_models_that_later_iterations_change_do_not_stop(
-    make: Any, params: dict[str, Any], kind: str
+    make: Any, params: dict[str, Any], patience_name: str, kind: str
 ) -> None:
-    """XGBoost predicted with the last iteration of gblinear, and with the last weights of dart's trees."""
+    """The coefficients of gblinear, and dart's weights of earlier trees: the best model is lost.
+
+    Without early stopping, the model of the last iteration is kept.
+    """
     remedy = r"leave out early_stopping_rounds?, or choose another boost"
     with pytest.raises(
         MultiAspectError, match=f"best iteration is lost when training stops; {remedy}"
     ):
         fit(make(kind, **params))
-    name = "early_stopping_round" if make is lightgbm else "early_stopping_rounds"
-    ranker = fit(make(kind, **params, **{name: None}, n_estimators=10))
-    assert ranker.best_iteration_ == len(values_of(ranker)) == 10
-    assert score_held(ranker) == pytest.approx(values_of(ranker)[-1], abs=1e-6)
+    ranker = fit(make(kind, **params, **{patience_name: None}, n_estimators=10))
+    assert ranker.best_iteration_ == 10
+    values = values_of(ranker)
+    assert len(values) == 10
+    assert score_held(ranker) == pytest.approx(values[-1], abs=1e-6)
 
 
 # -- names of parameters and values
@@ -376,12 +390,16 @@ def test_other_metrics_of_lightgbm_do_not_stop(name: str) -> None:
 def test_names_of_the_seed_choose_the_queries_that_are_held_out(
     make: Any, default: str, name: str, seed: int
 ) -> None:
-    ranker = ma.AspectRanker(make(**{default: None, name: seed}), target="relevance", measure=CAM)
+    """The libraries know the seed by several names; any of them chooses a fourth of the 40 queries."""
+    booster = make(**{default: None, name: seed})
+    ranker = ma.AspectRanker(booster, target="relevance", measure=CAM)
     ranker.fit(X, LABELS, eval_fraction=0.25)
-    codes = pd.factorize(QID)[0]
-    rows = np.isin(codes, np.random.default_rng(seed).permutation(40)[:10])
-    value = ma.ranking_score(LABELS[rows], ranker.predict(X[rows]), measure=CAM)
-    assert value == pytest.approx(values_of(ranker)[ranker.best_iteration_ - 1], abs=1e-6)
+    number_of_query, _ = pd.factorize(QID)
+    held_queries = np.random.default_rng(seed).permutation(40)[:10]
+    is_held = np.isin(number_of_query, held_queries)
+    value = ma.ranking_score(LABELS[is_held], ranker.predict(X[is_held]), measure=CAM)
+    best_value = values_of(ranker)[ranker.best_iteration_ - 1]
+    assert value == pytest.approx(best_value, abs=1e-6)
 
 
 # -- files

@@ -74,11 +74,16 @@ def test_labels_name_what_differs_in_the_order_of_the_arguments() -> None:
 
 
 def test_values_of_parameters_are_no_options() -> None:
+    """A dictionary of weights is one value of `weights`."""
     weights = {"relevance": 2, "credibility": 1}
     measure = CAM(weights=weights) @ 5
     assert ma.variants(CAM, weights=weights, cutoff=[5]) == {str(measure): measure}
-    named = ma.variants(CAM, weights={"equal": None, "relevance first": weights})
-    assert named == {"weights=equal": CAM, "weights=relevance first": CAM(weights=weights)}
+
+
+def test_a_dictionary_of_values_names_options() -> None:
+    weights = {"relevance": 2, "credibility": 1}
+    variants = ma.variants(CAM, weights={"equal": None, "relevance first": weights})
+    assert variants == {"weights=equal": CAM, "weights=relevance first": CAM(weights=weights)}
 
 
 def test_sets_of_aspects_have_names() -> None:
@@ -154,7 +159,7 @@ def test_bad_options(measure: Any, options: dict[str, Any], message: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("measure", "expected"),
+    ("measure", "expected_labels"),
     [
         (CAM @ 10, ["CAM gate=relevance", "CAM cutoff=5", "CAM cutoff=20", "MM", "TOMA gate=relevance"]),
         (ma.MM(base="nDCG@5"), ["MM cutoff=10", "MM cutoff=20", "CAM", "TOMA gate=relevance"]),
@@ -173,15 +178,19 @@ def test_bad_options(measure: Any, options: dict[str, Any], message: str) -> Non
         (ma.On(base="P@10"), ["On cutoff=5", "On cutoff=20"]),
     ],
 )  # fmt: skip
-def test_one_choice_variants_differ_in_one_parameter(measure: Any, expected: list[str]) -> None:
-    found = one_choice_variants(measure, ["relevance", "credibility"])
-    assert list(found) == expected
-    assert measure not in found.values()
-    for label, variant in found.items():
-        assert label.split()[0] == variant.NAME
+def test_one_choice_variants_differ_in_one_parameter(
+    measure: Any, expected_labels: list[str]
+) -> None:
+    """A label is the name of a measure, and the parameter that differs: "CAM cutoff=5"."""
+    variants = one_choice_variants(measure, ["relevance", "credibility"])
+    assert list(variants) == expected_labels
+    assert measure not in variants.values()
+    for label, variant in variants.items():
+        name, *choice = label.split()
+        assert name == variant.NAME
         if variant.NAME == measure.NAME:
-            changed = [name for name in measure.SUPPORTED_PARAMS if variant[name] != measure[name]]
-            assert label.split("=")[0].split()[1] in changed
+            parameter, _ = choice[0].split("=")
+            assert variant[parameter] != measure[parameter]
 
 
 def test_one_choice_variants_require_the_precondition() -> None:
@@ -228,30 +237,38 @@ def test_variants_agree_with_compare_with_baseline(perquery: pd.DataFrame) -> No
         assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high))
 
 
-def test_doubles_count_once(perquery: pd.DataFrame) -> None:
+def test_doubles_are_variants_with_the_values_of_an_earlier_one(perquery: pd.DataFrame) -> None:
     """TOMA over nDCG reads no threshold, and its distance 'chebyshev' implies the gate."""
     result = multiverse(perquery)
-    values = perquery.pivot(index="measure", columns=["name", "qid"], values="value").loc[
-        list(grid())
-    ]
-    doubles = values.round(12).duplicated()
-    assert list(result.same_as) == list(doubles.index[doubles])
+    values = perquery.pivot(index="measure", columns=["name", "qid"], values="value")
+    values = values.loc[list(grid())]
+    is_double = values.round(12).duplicated()
+    assert list(result.same_as) == list(is_double.index[is_double])
     for label, earlier in result.same_as.items():
         np.testing.assert_allclose(values.loc[label], values.loc[earlier], atol=1e-12)
-    assert 0 < len(result.same_as) < 15
-    distinct = [label for label in grid() if label not in result.same_as]
-    assert f"16 variants, {len(distinct)} with distinct values" in result.summary
+    n_doubles = len(result.same_as)
+    assert 0 < n_doubles < 15
+    assert f"16 variants, {16 - n_doubles} with distinct values" in result.summary
+
+
+def test_doubles_count_once(perquery: pd.DataFrame) -> None:
+    """The fractions of a pair of runs, a and b, are those of the variants with distinct values."""
+    result = multiverse(perquery)
     for row in result.pairs.to_dict("records"):
-        variants = result.variants[
-            (result.variants["a"] == row["a"]) & (result.variants["b"] == row["b"])
-        ]
-        counted = variants[variants["measure"].isin(distinct)]
-        assert row["better"] == pytest.approx((counted["difference"] > 0).mean())
-        assert row["worse"] == pytest.approx((counted["difference"] < 0).mean())
-        better = (counted["difference"] > 0) & (counted["p"] < 0.05)
-        assert row["significantly_better"] == pytest.approx(better.mean())
-        sign = np.sign(variants["difference"].iloc[0])
-        assert row["agrees"] == ((np.sign(counted["difference"]) == sign).mean() > 0.5)
+        is_of_pair = (result.variants["a"] == row["a"]) & (result.variants["b"] == row["b"])
+        variants = result.variants[is_of_pair]
+        is_double = variants["measure"].isin(result.same_as)
+        differences = variants.loc[~is_double, "difference"]
+        is_significant = variants.loc[~is_double, "p"] < 0.05
+        assert row["better"] == pytest.approx((differences > 0).mean())
+        assert row["worse"] == pytest.approx((differences < 0).mean())
+        assert row["significantly_better"] == pytest.approx(
+            ((differences > 0) & is_significant).mean()
+        )
+        # The first variant is the reference, with which more than half agree.
+        sign_of_reference = np.sign(variants["difference"].iloc[0])
+        has_sign_of_reference = np.sign(differences) == sign_of_reference
+        assert row["agrees"] == (has_sign_of_reference.mean() > 0.5)
 
 
 def test_ranks_are_ranges_over_the_variants(perquery: pd.DataFrame) -> None:
@@ -264,23 +281,25 @@ def test_ranks_are_ranges_over_the_variants(perquery: pd.DataFrame) -> None:
 
 
 def test_main_effects_are_those_of_an_analysis_of_variance(perquery: pd.DataFrame) -> None:
+    """The effect of a choice is its sum of squares between options, over the total sum of squares."""
     result = multiverse(perquery)
-    parts = [dict(part.split("=") for part in label.split(" ")) for label in grid()]
+    # Of labels such as "distance=euclidean gate=none cutoff=3 aspects=strict".
+    options_of_variants = [
+        dict(choice.split("=") for choice in label.split(" ")) for label in grid()
+    ]
     for (a, b), effects in result.choices.groupby(["a", "b"]):
-        rows = result.variants[(result.variants["a"] == a) & (result.variants["b"] == b)]
-        values = rows["difference"].to_numpy()
-        assert list(effects["choice"]) == ["aspects", "distance", "gate", "cutoff"] or set(effects["choice"]) == {
-            "aspects", "distance", "gate", "cutoff"
-        }  # fmt: skip
+        is_of_pair = (result.variants["a"] == a) & (result.variants["b"] == b)
+        differences = result.variants.loc[is_of_pair, "difference"].to_numpy()
+        mean = differences.mean()
+        total = ((differences - mean) ** 2).sum()
+        assert sorted(effects["choice"]) == ["aspects", "cutoff", "distance", "gate"]
         for effect in effects.to_dict("records"):
-            column = np.array([part[effect["choice"]] for part in parts])
-            squares = sum(
-                (column == option).sum() * (values[column == option].mean() - values.mean()) ** 2
-                for option in set(column)
-            )
-            assert effect["effect"] == pytest.approx(
-                squares / ((values - values.mean()) ** 2).sum(), abs=1e-12
-            )
+            options = np.array([choices[effect["choice"]] for choices in options_of_variants])
+            between_options = 0.0
+            for option in set(options):
+                of_option = differences[options == option]
+                between_options += len(of_option) * (of_option.mean() - mean) ** 2
+            assert effect["effect"] == pytest.approx(between_options / total, abs=1e-12)
             assert effect["n_options"] == 2
         assert 0 <= effects["effect"].sum() <= 1 + 1e-12
 
@@ -399,6 +418,7 @@ def test_sentences_have_the_right_number(kept: int, n_significant: int, expected
 
 
 def test_text_and_html(perquery: pd.DataFrame) -> None:
+    """In the page, a note says that variants with the same values count once."""
     result = multiverse(perquery, baseline="random")
     assert "pairs have the same order under all of these" in " ".join(str(result).split())
     assert "count once" in result._repr_html_()
