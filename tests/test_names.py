@@ -20,8 +20,10 @@ RUN = {"q": {"a": 2.0, "b": 1.0}}
 OLD, NEW = {"relevance": 1, "credibility": 1}, {"relevance": 4, "credibility": 1}
 
 
-def order(weight: float) -> Order:
-    return Order({(0, 0): 0, (0, 1): 1, (1, 0): weight, (1, 1): 9}, list(OLD), name="edited-order")
+def order(weight_of_relevant: float) -> Order:
+    """Return an order of relevance and credibility, always with the same name."""
+    weights = {(0, 0): 0, (0, 1): 1, (1, 0): weight_of_relevant, (1, 1): 9}
+    return Order(weights, list(OLD), name="edited-order")
 
 
 @pytest.fixture
@@ -59,13 +61,16 @@ def test_measures_of_one_name_and_other_content_do_not_share_values(edited_measu
 
 
 def test_cam_of_one_name_and_other_content_does_not_share_terms() -> None:
+    """A measure keeps the scales of its time, also in one evaluation with those declared later."""
     Aspects({"relevance": ma.Aspect([0, 1], gains=[0, 1]), "credibility": 1}, name="edited-cam")
     before = CAM(aspects="edited-cam", base="DCG")
     with pytest.warns(MultiAspectWarning, match="edited-cam"):
         Aspects({"relevance": ma.Aspect([0, 1], gains=[0, 5]), "credibility": 1}, name="edited-cam")
     after = CAM(aspects="edited-cam", base="DCG")
     rankings = Rankings(RUN, Judgments(QRELS))
-    assert after.evaluate(rankings)[0] - before.evaluate(rankings)[0] == pytest.approx(2)
+    difference = after.evaluate(rankings)[0] - before.evaluate(rankings)[0]
+    # The relevant document, a, is first: its gain of 5 instead of 1 is half of the mean.
+    assert difference == pytest.approx((5 - 1) / 2)
 
 
 @pytest.mark.parametrize(
@@ -81,21 +86,24 @@ def test_a_copy_of_an_earlier_measure_does_not_take_the_name_back(edited_measure
 
 
 def test_orders_are_named_again_too() -> None:
+    """A measure keeps the order of its time; the name refers to the new one, of which a warning tells."""
     order(1)
-    measures = [TOMA(order="edited-order", base="DCG"), HelpfulCompat(order="edited-order")]
+    before = TOMA(order="edited-order", base="DCG")
+    helpful_before = HelpfulCompat(order="edited-order")
     order(1)  # the same once more: nothing to say
     with pytest.warns(MultiAspectWarning, match="'edited-order' now refers to"):
         order(5)
-    again = [TOMA(order="edited-order", base="DCG"), HelpfulCompat(order="edited-order")]
-    assert all(
-        left != right and str(left) == str(right)
-        for left, right in zip(measures, again, strict=True)
-    )
+    after = TOMA(order="edited-order", base="DCG")
+    helpful_after = HelpfulCompat(order="edited-order")
+    assert before != after
+    assert helpful_before != helpful_after
+    assert str(before) == str(after)
+    assert str(helpful_before) == str(helpful_after)
+    assert copy.deepcopy(before) == before
+    assert TOMA(order="edited-order", base="DCG") == after
+    # Document a, the first one, has the labels (1, 0), whose weight is now 5.
     rankings = Rankings(RUN, Judgments(QRELS))
-    first, second = (group[0].evaluate(rankings)[0] for group in (measures, again))
-    assert second - first == 4
-    assert copy.deepcopy(measures[0]) == measures[0]
-    assert TOMA(order="edited-order", base="DCG") == again[0]
+    assert after.evaluate(rankings)[0] - before.evaluate(rankings)[0] == 5 - 1
 
 
 def test_two_measures_of_one_printed_form_need_aliases(edited_measures) -> None:
@@ -107,28 +115,32 @@ def test_two_measures_of_one_printed_form_need_aliases(edited_measures) -> None:
 
 
 @pytest.fixture
-def pickles() -> Iterator[list[bytes]]:
-    """Measures that another process has written, whose scales have one name and different content."""
+def pickles() -> Iterator[tuple[bytes, bytes]]:
+    """Two measures as another process has written them, with scales of one name and different content.
+
+    The scales of the first have the top 1 of relevance, those of the second 4.
+    """
     names = Aspects.registry
     written = []
     for content in (OLD, NEW):
         written.append(pickle.dumps(TOMA(aspects=Aspects(content, name="loaded"), base="DCG")))
         names._content.pop("loaded")
         names._declared.remove("loaded")
-    yield written
+    yield tuple(written)
     names._content.pop("loaded")
 
 
 def test_loading_a_measure_that_takes_a_name_warns_as_declaring_does(pickles) -> None:
+    pickle_of_first, pickle_of_second = pickles
     with no_warnings():
-        first = pickle.loads(pickles[0])
-        assert pickle.loads(pickles[0]) == first
+        first = pickle.loads(pickle_of_first)
+        assert pickle.loads(pickle_of_first) == first
     with pytest.warns(MultiAspectWarning, match=r"'loaded' now refers to .*4") as caught:
-        second = pickle.loads(pickles[1])
+        second = pickle.loads(pickle_of_second)
     assert len(caught) == 1
+    assert TOMA(aspects="loaded", base="DCG") == second
     with no_warnings():
         assert copy.deepcopy(first) == copy.copy(first) == first
-    assert TOMA(aspects="loaded", base="DCG") == second
 
 
 def test_another_process_learns_what_comes_last() -> None:
@@ -190,19 +202,24 @@ def test_declared_content_is_compared_by_content_and_name(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_copies_are_equal_and_register_their_name_if_it_is_unknown(kind: type) -> None:
-    for name in ("copied", None):
-        content = declared(kind, name)
-        for restored in (
-            pickle.loads(pickle.dumps(content)),
-            copy.copy(content),
-            copy.deepcopy(content),
-        ):
-            assert type(restored) is kind
-            assert restored == content
-            assert hash(restored) == hash(content)
+@pytest.mark.parametrize("name", ["copied", None])
+def test_copies_are_equal(kind: type, name: str | None) -> None:
+    content = declared(kind, name)
+    for duplicate in (
+        pickle.loads(pickle.dumps(content)),
+        copy.copy(content),
+        copy.deepcopy(content),
+    ):
+        assert type(duplicate) is kind
+        assert duplicate == content
+        assert hash(duplicate) == hash(content)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_loading_registers_a_name_that_is_unknown(kind: type) -> None:
     pickled = pickle.dumps(declared(kind, "copied"))
+    # Forget the name, as another process would not know it.
     kind.registry._content.pop("copied")
-    assert kind.registry.get("copied") is None
     kind.registry._declared.discard("copied")
+    assert kind.registry.get("copied") is None
     assert pickle.loads(pickled) is kind.registry.get("copied")

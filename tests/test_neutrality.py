@@ -63,46 +63,48 @@ def test_it_is_nfairr_if_all_documents_are_in_the_background_set(
 def test_documents_outside_the_background_set_count_in_nfairr_only() -> None:
     """The difference is what they contribute; NFaiRR then exceeds 1."""
     neutrality = {"d0": 0.9, "d1": 0.8, "d2": 1.0}
-    ranking, background = ["d2", "d0", "d1"], ["d0", "d1"]
+    ranking, background = ["d2", "d0", "d1"], ["d0", "d1"]  # d2 is outside
     official = nfairr(ranking, neutrality, background, 3)
-    missing = 1.0 / fairr([0.9, 0.8], 3)
     assert official > 1
-    assert value(ranking, neutrality, background, 3) == pytest.approx(official - missing, abs=1e-12)
+    # d2 is at rank 1, whose discount is 1.
+    contribution_of_d2 = 1.0 / (0.9 + 0.8 / math.log2(3))
+    ours = value(ranking, neutrality, background, 3)
+    assert ours == pytest.approx(official - contribution_of_d2, abs=1e-12)
 
 
 @pytest.mark.slow
 def test_a_tenth_of_the_documents_outside_makes_differences_as_the_page_says() -> None:
-    """Tops of 10 of which some document is outside of a background set of 200."""
+    """NFaiRR is never lower, and by up to 0.2 to 0.6 higher, than nDCG of the aspect.
+
+    Of 220 documents, 20 are outside of the background set, and some of them in the top 10.
+    """
     rng = np.random.default_rng(0)
-    largest = 0.0
+    background = [f"d{number}" for number in range(200)]
+    differences = []
     for _ in range(200):
-        neutrality = {
-            f"d{number}": float(share) for number, share in enumerate(rng.beta(2, 1, 220).round(2))
-        }
-        ranking = rng.permutation(list(neutrality))[:10].tolist()
-        background = [f"d{number}" for number in range(200)]
-        difference = nfairr(ranking, neutrality, background, 10) - value(
-            ranking, neutrality, background, 10
-        )
-        assert difference >= -1e-12
-        largest = max(largest, difference)
-    assert 0.2 < largest < 0.6
+        shares = rng.beta(2, 1, 220).round(2)
+        neutrality = {f"d{number}": float(share) for number, share in enumerate(shares)}
+        top_10 = rng.permutation(list(neutrality))[:10].tolist()
+        official = nfairr(top_10, neutrality, background, 10)
+        differences.append(official - value(top_10, neutrality, background, 10))
+    assert min(differences) >= -1e-12
+    assert 0.2 < max(differences) < 0.6
 
 
 def test_the_page_computes_nfairr() -> None:
-    """Its table is that of the formula."""
+    """The table that the code of the page ends with, `ma.aggregate(…)`, has the values of the formula."""
     page = Path(__file__).resolve().parents[1] / "docs" / "howto" / "compare.md"
-    section = page.read_text(encoding="utf-8").partition("\n## Neutrality as an aspect\n")[2]
+    text = page.read_text(encoding="utf-8")
+    section = text[text.index("\n## Neutrality as an aspect\n") :]
     (code,) = re.findall(r"```{code-cell}\n(.*?)```", section, re.DOTALL)
     names: dict[str, object] = {"ma": ma, "pd": pd}
     exec(code.replace("ma.aggregate(", "table = ma.aggregate("), names)
-    qrels, runs, table = names["qrels"], names["runs"], names["table"]
+    qrels, runs = names["qrels"], names["runs"]
+    table = names["table"].set_index("name")
     for name, run in runs.items():
-        wanted = []
+        values = []
         for qid, scores in run.items():
-            neutralities = qrels[qrels["qid"] == qid].set_index("docno")["neutrality"].to_dict()
-            ranking = sorted(scores, key=lambda docno, scores=scores: -scores[docno])
-            wanted.append(nfairr(ranking, neutralities, list(neutralities), 2))
-        assert table.set_index("name").loc[name, "NFaiRR@2"] == pytest.approx(
-            np.mean(wanted), abs=5e-4
-        )
+            neutrality = qrels[qrels["qid"] == qid].set_index("docno")["neutrality"].to_dict()
+            ranking = sorted(scores, key=scores.get, reverse=True)
+            values.append(nfairr(ranking, neutrality, list(neutrality), 2))
+        assert table.loc[name, "NFaiRR@2"] == pytest.approx(np.mean(values), abs=5e-4)

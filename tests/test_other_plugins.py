@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import ir_measures
+import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
@@ -166,14 +167,15 @@ def test_grids(wrap: Any, order: str) -> None:
 @pytest.mark.every(3)
 @mark_beside
 def test_errors_are_those_of_pyterrier(wrap: Any, order: str) -> None:
+    """Calls with wrong arguments raise what Python raises for PyTerrier's functions."""
     install_beside(wrap, order)
-    for call in (
-        lambda: pt.Experiment([SCORES], TOPICS),
-        lambda: pt.Experiment([SCORES], TOPICS, QRELS, ["map"], eval_metrics=["map"]),
-        lambda: pt.GridScan(*grid()[::2], TOPICS, QRELS, ["map"], unknown=1),
-    ):
-        with pytest.raises(TypeError, match=r"missing 2|multiple values|unknown"):
-            call()
+    with pytest.raises(TypeError, match=r"missing 2"):
+        pt.Experiment([SCORES], TOPICS)
+    with pytest.raises(TypeError, match=r"multiple values|unknown"):
+        pt.Experiment([SCORES], TOPICS, QRELS, ["map"], eval_metrics=["map"])
+    pipeline, _, params = grid()
+    with pytest.raises(TypeError, match=r"multiple values|unknown"):
+        pt.GridScan(pipeline, params, TOPICS, QRELS, ["map"], unknown=1)
 
 
 @pytest.mark.parametrize("order", ["before", "after"])
@@ -194,7 +196,7 @@ def test_arguments_of_partial_functions(order: str) -> None:
 
 
 def test_a_wrapper_with_parameters_of_its_own() -> None:
-    """The measures are unknown before PyTerrier reads them."""
+    """The measures of its `metrics` are read when it calls PyTerrier, as `eval_metrics` of that."""
     original = pt.Experiment
 
     def compare(systems: Any, *, metrics: Any, table: bool = True) -> Any:
@@ -202,12 +204,11 @@ def test_a_wrapper_with_parameters_of_its_own() -> None:
 
     pt.Experiment = compare
     pyterrier.install()
-    labelled = ma.alias("gained", CG)
-    expected = ma.aggregate(ma.evaluate({"run": SCORES}, QRELS, ["map", labelled], progress=False))
-    table = pt.Experiment([SCORES], metrics=["map", labelled])
-    assert table[["map", "gained"]].iloc[0].tolist() == pytest.approx(
-        expected[["map", "gained"]].iloc[0].tolist(), abs=1e-12
-    )
+    metrics = ["map", ma.alias("gained", CG)]
+    expected = ma.aggregate(ma.evaluate({"run": SCORES}, QRELS, metrics, progress=False))
+    table = pt.Experiment([SCORES], metrics=metrics)
+    for label in ("map", "gained"):
+        assert table[label].item() == pytest.approx(expected[label].item(), abs=1e-12)
 
 
 @pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS)
@@ -227,9 +228,17 @@ def test_wrappers_of_the_original_are_replaced(wrap: Any) -> None:
 @pytest.mark.parametrize("order", ["before", "after"])
 @pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS)
 def test_names_that_other_plugins_read(wrap: Any, order: str) -> None:
+    """Another plugin wraps the function that reads names, before or after this package, to read "mine"."""
+
     def read_more(function: Any) -> Any:
-        inner = wrap(function)
-        return lambda name: [ir_measures.AP @ 3] if name == "mine" else inner(name)
+        wrapped = wrap(function)
+
+        def read(name: str) -> Any:
+            if name == "mine":
+                return [ir_measures.AP @ 3]
+            return wrapped(name)
+
+        return read
 
     if order == "after":
         pyterrier.install()
@@ -238,7 +247,7 @@ def test_names_that_other_plugins_read(wrap: Any, order: str) -> None:
     pyterrier.install()
     assert ir_measures.parse_trec_measure("TOMA@10") == [ma.TOMA @ 10]
     assert ir_measures.parse_trec_measure("map") == [ir_measures.AP]
-    if order == "after":
+    if order == "after":  # the plugin is the outermost
         assert ir_measures.parse_trec_measure("mine") == [ir_measures.AP @ 3]
 
 
@@ -306,9 +315,13 @@ print(json.dumps([values, "pt_multiaspect" in sys.modules]))
     ids=["wraps", "bare", "partial"],
 )
 def test_plugins_in_both_orders(wrapper: str, first: bool) -> None:
-    """The package is imported by the first name of a measure of it, and patches PyTerrier again."""
-    values, imported = run_python(NEIGHBOUR.format(wrapper=wrapper, first=first))
-    assert imported
-    assert [number for row in values for number in row] == pytest.approx(
-        [0.75, 0.5, 0.75, 1, 0.75, 1]
-    )
+    """The package is imported by the first name of a measure of it, and patches PyTerrier again.
+
+    The process evaluates map and P_1, then twice map and CG. Of its two topics, the first has the
+    relevant document at rank 1, the second at rank 2.
+    """
+    values, is_imported = run_python(NEIGHBOUR.format(wrapper=wrapper, first=first))
+    assert is_imported
+    mean_ap, mean_p_1, mean_cg = (1 + 1 / 2) / 2, (1 + 0) / 2, 1
+    expected = [[mean_ap, mean_p_1], [mean_ap, mean_cg], [mean_ap, mean_cg]]
+    np.testing.assert_allclose(values, expected)

@@ -91,30 +91,39 @@ def test_optional_dependencies_of_users_are_tested():
     assert parts(users["xgboost"]) == parts(tested["xgboost-cpu"])
 
 
+def imports_of_pages() -> set[str]:
+    """Return the packages that code cells of the pages import, as in "import xgboost"."""
+    imported = set()
+    for page in (ROOT / "docs").rglob("*.md"):
+        for cell in re.findall(r"```\{code-cell\}\n(.*?)```", page.read_text("utf-8"), re.S):
+            imported.update(re.findall(r"^ *(?:import|from) (\w+)", cell, re.M))
+    return imported
+
+
 def test_what_the_pages_import_is_installed_with_them():
-    """Optional packages that code cells import, by the name of their distribution."""
-    names = {"xgboost": "xgboost-cpu"}
-    optional = set().union(
-        *(requirements(extra) for extra in ("judges", "ltr", "parquet", "plots", "report"))
-    )
-    modules = {"catboost", *optional}
-    pages = (ROOT / "docs").rglob("*.md")
-    cells = [
-        cell
-        for page in pages
-        for cell in re.findall(r"```\{code-cell\}\n(.*?)```", page.read_text("utf-8"), re.S)
-    ]
-    imported = set(re.findall(r"^ *(?:import|from) (\w+)", "\n".join(cells), re.M)) & modules
+    """The extra docs has the optional packages that the pages import."""
+    optional = {"catboost"}
+    for extra in ("judges", "ltr", "parquet", "plots", "report"):
+        optional |= set(requirements(extra))
+    imported = imports_of_pages() & optional
     assert imported >= {"catboost", "lightgbm", "xgboost"}
+    distribution_of_module = {"xgboost": "xgboost-cpu"}
     installed = requirements("docs")
-    assert {names.get(name, name) for name in imported} <= set(installed)
-    shared = requirements("test")
-    assert {
-        name: installed[name]
-        for name in installed
-        if name in shared and shared[name] != installed[name]
-    } == {}
-    assert "xgboost" not in installed | shared  # it and xgboost-cpu install the same files
+    for module in imported:
+        assert distribution_of_module.get(module, module) in installed
+
+
+def test_the_versions_of_the_pages_are_those_of_the_tests():
+    of_pages = requirements("docs")
+    of_tests = requirements("test")
+    for name in set(of_pages) & set(of_tests):
+        assert of_pages[name] == of_tests[name], name
+
+
+def test_one_package_of_xgboost_is_installed():
+    """xgboost and xgboost-cpu install the same files."""
+    assert "xgboost" not in requirements("docs")
+    assert "xgboost" not in requirements("test")
 
 
 def test_the_smoke_set_exists_and_contains_the_demo():

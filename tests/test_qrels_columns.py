@@ -67,15 +67,20 @@ def test_complex_numbers_among_objects_are_no_labels() -> None:
     )
 
 
-def test_the_longest_scales_are_those_of_11_grades_and_10_texts() -> None:
+def test_the_longest_scale_of_numbers_has_11_grades() -> None:
+    """A column with more distinct values may be no aspect."""
     assert columns.doubt("trust", np.arange(11.0), ["trust"]) is None
     assert columns.doubt("trust", np.arange(12.0), ["trust"]) == "12 distinct values"
-    for number in (10, 11):
-        texts = [f"grade {grade:02d}" for grade in range(number)]
-        read = columns.texts_like_labels(
-            pd.Series(texts, name="trust"), np.zeros(number, dtype=np.intp)
-        )
-        assert read == (texts if number == 10 else [])
+
+
+def test_the_longest_scale_of_texts_has_10() -> None:
+    """A column with more distinct texts is no aspect; all of them are of one topic here, number 0."""
+    texts = [f"grade {grade:02d}" for grade in range(11)]
+    number_of_topic = np.zeros(11, dtype=np.intp)
+    ten = pd.Series(texts[:10], name="trust")
+    assert columns.texts_like_labels(ten, number_of_topic[:10]) == texts[:10]
+    eleven = pd.Series(texts, name="trust")
+    assert columns.texts_like_labels(eleven, number_of_topic) == []
 
 
 def findings(qrels: Any, aspect: str) -> list[str]:
@@ -92,15 +97,19 @@ DOORS = [by_experiment, by_evaluate]
 @pytest.mark.parametrize("evaluate", DOORS)
 @pytest.mark.parametrize("measure", [CAM, TOMA])
 def test_codes_of_ir_datasets_are_doubted(evaluate: Any, measure: Any) -> None:
-    """TREC Misinformation 2019, as ``pt.get_dataset(…).get_qrels()`` returns it."""
-    records = [MisinfoQrel(*row, effectiveness, 1) for *row, effectiveness in zip(*(QRELS[c] for c in
-               ("qid", "docno", "label")), [3, -1, 1, 2] * 2, strict=True)]  # fmt: skip
+    """TREC Misinformation 2019, as ``pt.get_dataset(…).get_qrels()`` returns it, with codes as effectiveness."""
+    codes = [3, -1, 1, 2] * 2
+    records = []
+    for row, code in zip(QRELS.itertuples(), codes, strict=True):
+        credibility = 1
+        records.append(MisinfoQrel(row.qid, row.docno, row.label, code, credibility))
     qrels = pd.DataFrame(records).rename(
         columns={"query_id": "qid", "doc_id": "docno", "relevance": "label"}
     )
     with pytest.warns(ma.MultiAspectWarning) as caught:
         evaluate(qrels, measure)
-    (message,) = (str(warning.message) for warning in caught if "selected" in str(warning.message))
+    messages = [str(warning.message) for warning in caught]
+    (message,) = [message for message in messages if "selected" in message]
     assert "effectiveness (codes of categories: effective, inconclusive, ineffective" in message
     assert "aspects=['relevance', 'credibility']" in message
 

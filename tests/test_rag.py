@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 import re
 from collections.abc import Callable
 from contextlib import nullcontext
+from types import ModuleType
 from typing import Any
 
 import ir_measures
@@ -298,30 +300,36 @@ def test_columns_that_pandas_cannot_compare(cell: Callable[[], Any]) -> None:
 @pytest.mark.parametrize("metric", [EM, ma.alias("exact", EM)], ids=["measure", "label"])
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_grid_searches(jobs: int, metric: Any) -> None:
-    """With two jobs: AttributeError: 'EM' object has no attribute '__name__'."""
+    """Also with two jobs, although the class of EM, which a function defines, cannot be pickled."""
     reader = Reader()
     pipeline, grid = Retriever(RANKINGS) >> reader, {reader: {"answers": ["one", "two"]}}
     value, setting = pt.GridSearch(
         pipeline, grid, TOPICS[:2], LISTS, metric=metric, jobs=jobs, return_type="best_setting"
     )
-    assert value == 0.25
-    assert setting[0][2] == "one"
+    # The answers "one" match on q1 alone, those of "two" on neither; q3 and q4 of the qrels count 0.
+    assert value == (1 + 0 + 0 + 0) / 4
+    ((_, parameter, best_option),) = setting
+    assert (parameter, best_option) == ("answers", "one")
     scan = pt.GridScan(pipeline, grid, TOPICS, LISTS, metrics=[F1, CAM], jobs=jobs)
-    assert scan["F1"].tolist() == pytest.approx([0.45, 0.45])
+    f1_of_one = (1 + 0 + 0.8 + 0) / 4
+    f1_of_two = (0.8 + 1 + 0 + 0) / 4
+    assert scan["F1"].tolist() == pytest.approx([f1_of_one, f1_of_two])
 
 
 def test_tables_are_pickled(tmp_path: Any) -> None:
-    """The class of a measure that a function defines cannot be pickled."""
+    """Although the class of a measure that a function defines cannot be pickled."""
     table = pt.Experiment([RUNS["one"]], TOPICS, LISTS, [EM, ma.alias("exact", F1)], perquery=True)
     table.to_pickle(tmp_path / "values.pkl")
     restored = pd.read_pickle(tmp_path / "values.pkl")
     assert ma.aggregate(restored).equals(ma.aggregate(table))
-    (again,) = ir_measures.iter_calc(
-        [pickle.loads(pickle.dumps(ma.alias("exact", EM))).measure],
-        pt.model.to_ir_measures(LISTS[:1]),
-        pt.model.to_ir_measures(RUNS["one"][:1]),
-    )
-    assert (again.query_id, again.value) == ("q1", 1)
+
+
+def test_aliases_of_measures_of_answers_are_pickled() -> None:
+    alias = pickle.loads(pickle.dumps(ma.alias("exact", EM)))
+    qrels = pt.model.to_ir_measures(LISTS[LISTS["qid"] == "q1"])
+    run = pt.model.to_ir_measures(RUNS["one"][RUNS["one"]["qid"] == "q1"])
+    (metric,) = ir_measures.iter_calc([alias.measure], qrels, run)
+    assert (metric.query_id, metric.value) == ("q1", 1)  # the answer "1998" is a gold one
 
 
 # --- errors with a remedy ---------------------------------------------------------------------
@@ -366,17 +374,18 @@ def test_gold_answers_without_documents(evaluate: Callable[[], Any]) -> None:
 
 @pytest.mark.parametrize("accelerated", [False, True])
 def test_answers_alone_need_no_documents(accelerated: bool, expected: Values) -> None:
-    """Their values stand in one table with those of the rankings."""
+    """ALONE has one row per topic, and GOLD the gold answers; their values join those of rankings."""
     with ma.accelerate() if accelerated else nullcontext():
         answers = pt.Experiment(
             [ALONE], TOPICS, GOLD, [*OF_ANSWERS, ROUGE], names=["one"], perquery=True
         )
-    ranking_values = ma.evaluate({"one": RUNS["one"]}, QRELS, OF_RANKINGS, progress=False)
-    values = values_of(pd.concat([answers, ranking_values], ignore_index=True))
-    assert [values.pop(("one", qid, "ROUGE")) for qid in TOPICS["qid"]] == BY_HAND["one"]["EM"]
-    assert values == pytest.approx(
-        {key: value for key, value in expected.items() if key[0] == "one"}, abs=1e-12
-    )
+    rankings = ma.evaluate({"one": RUNS["one"]}, QRELS, OF_RANKINGS, progress=False)
+    values = values_of(pd.concat([answers, rankings], ignore_index=True))
+    expected_of_one = {key: value for key, value in expected.items() if key[0] == "one"}
+    # ROUGE here is exact match of single rows.
+    for qid, value in zip(TOPICS["qid"], BY_HAND["one"]["EM"], strict=True):
+        expected_of_one["one", qid, "ROUGE"] = value
+    assert values == pytest.approx(expected_of_one, abs=1e-12)
 
 
 def test_functions_that_fail() -> None:
@@ -399,28 +408,43 @@ def test_functions_that_fail() -> None:
 # --- pyterrier_rag itself ---------------------------------------------------------------------
 
 
-def test_measures_of_pyterrier_rag(expected: Values) -> None:
-    """The extra `rag`, which CI does not install, as it requires PyTorch."""
+@pytest.fixture
+def rag() -> ModuleType:
+    """The measures of the extra `rag`, which CI does not install, as it requires PyTorch."""
     pytest.importorskip("pyterrier_rag")
-    import pyterrier_rag.measures as rag
+    return importlib.import_module("pyterrier_rag.measures")
 
+
+def test_measures_of_pyterrier_rag(rag: ModuleType, expected: Values) -> None:
     measures = [rag.EM, rag.F1, rag.AnswerLen, *OF_RANKINGS]
     systems = list(PIPELINES.values())
     table = pt.Experiment(systems, TOPICS, EXPLODED, measures, names=list(RUNS), perquery=True)
     assert values_of(table) == pytest.approx(expected)
-    assert values_of(ma.evaluate(RUNS, EXPLODED, measures, progress=False)) == pytest.approx(
-        expected
-    )
+    table = ma.evaluate(RUNS, EXPLODED, measures, progress=False)
+    assert values_of(table) == pytest.approx(expected)
+
+
+def test_measures_of_pyterrier_rag_in_grid_searches(rag: ModuleType) -> None:
+    """On q1, the answer of "one" is a gold one."""
     reader = Reader()
+    pipeline, grid = Retriever(RANKINGS) >> reader, {reader: {"answers": ["two", "one"]}}
     _, setting = pt.GridSearch(
-        Retriever(RANKINGS) >> reader, {reader: {"answers": ["two", "one"]}}, TOPICS[:1], EXPLODED, metric=rag.EM,
-        jobs=2, return_type="best_setting",
-    )  # fmt: skip
-    assert setting[0][2] == "one"
-    alone = pt.Experiment(
-        [ALONE], TOPICS, GOLD, [rag.ROUGE1F, rag.AnswerLen], names=["one"], perquery=True
+        pipeline, grid, TOPICS[:1], EXPLODED, metric=rag.EM, jobs=2, return_type="best_setting"
     )
-    assert values_of(alone)["one", "q3", "ROUGE1F"] == 0.5  # of "7", the first of the gold answers
+    ((_, _, best_option),) = setting
+    assert best_option == "one"
+
+
+def test_measures_of_pyterrier_rag_on_answers_alone(rag: ModuleType) -> None:
+    metrics = [rag.ROUGE1F, rag.AnswerLen]
+    table = pt.Experiment([ALONE], TOPICS, GOLD, metrics, names=["one"], perquery=True)
+    # Of "7 long years" against "7", the first of the gold answers: precision 1/3, recall 1.
+    f1 = 2 * (1 / 3) * 1 / (1 / 3 + 1)
+    assert values_of(table)["one", "q3", "ROUGE1F"] == pytest.approx(f1)
+
+
+def test_errors_of_measures_of_pyterrier_rag_name_the_measure(rag: ModuleType) -> None:
+    """They want one row per topic (ROUGE1F), or one gold answer per row (EM)."""
     with pytest.raises(
         ma.MultiAspectError, match=r"of ROUGE1F raised AssertionError.*one row each.*pt.Experiment"
     ):

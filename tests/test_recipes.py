@@ -96,14 +96,18 @@ def test_predictions_are_standardised_within_queries_and_weighted() -> None:
 
 @pytest.mark.parametrize("scale", [1e-3, 1, 1e6])
 def test_equal_predictions_of_a_query_rank_nothing(scale: float) -> None:
-    """Rounding errors of equal predictions are not divided by their deviation."""
+    """Predictions are divided by their deviation in the query, but not if they differ by rounding only.
+
+    All rows of query 15, one of the test queries 12 to 19, have the same features.
+    """
     features = np.where(QID[:, None] == 15, 0.1, X) * scale
     standardised = sweep(features)["standardised"]
-    rows = QID[QID >= 12] == 15
-    assert (standardised[rows].to_numpy() == 0).all()
-    assert standardised[~rows].groupby(QID[QID >= 12][~rows]).std(
-        ddof=0
-    ).to_numpy() == pytest.approx(1)
+    qid_of_test = QID[QID >= 12]
+    is_equal = qid_of_test == 15
+    assert (standardised[is_equal].to_numpy() == 0).all()
+    others = standardised[~is_equal]
+    deviations = others.groupby(qid_of_test[~is_equal]).std(ddof=0)
+    assert deviations.to_numpy() == pytest.approx(1)
 
 
 # -- an evaluator for sentence-transformers
@@ -176,11 +180,22 @@ def test_values_of_the_evaluator_are_those_of_evaluate(evaluator: Any) -> None:
     assert values == {name: expected[name] for name in measures}
     assert all(type(value) is float for value in values.values())
     assert model.card == (0.5, 3, values)
-    # Judgments of other documents count, and the query without candidates is an empty ranking.
-    judged = QRELS.merge(CANDIDATES[["qid", "docno"]])
-    assert values["AP"] != evaluator(CANDIDATES, judged, measures)(model)["AP"]
-    some = QRELS[QRELS["qid"] != "q5"]
-    assert values["AP"] == pytest.approx(evaluator(CANDIDATES, some, measures)(model)["AP"] * 5 / 6)
+
+
+@without_last
+def test_the_evaluator_counts_judged_documents_that_are_no_candidates(evaluator: Any) -> None:
+    judged_candidates = QRELS.merge(CANDIDATES[["qid", "docno"]])
+    of_all = evaluator(CANDIDATES, QRELS, {"AP": "AP"})(Model())
+    of_candidates = evaluator(CANDIDATES, judged_candidates, {"AP": "AP"})(Model())
+    assert of_all["AP"] != of_candidates["AP"]
+
+
+@without_last
+def test_the_evaluator_counts_queries_without_candidates_as_empty_rankings(evaluator: Any) -> None:
+    """q5 is the only one of six queries without candidates."""
+    of_six = evaluator(CANDIDATES, QRELS, {"AP": "AP"})(Model())
+    of_five = evaluator(CANDIDATES, QRELS[QRELS["qid"] != "q5"], {"AP": "AP"})(Model())
+    assert of_six["AP"] == pytest.approx((5 * of_five["AP"] + 0) / 6)
 
 
 def test_trainers_accept_the_evaluator(evaluator: Any) -> None:
@@ -189,8 +204,9 @@ def test_trainers_accept_the_evaluator(evaluator: Any) -> None:
     assert created.primary_metric == "AP"
 
 
-@without_last
 def test_scores_that_are_no_numbers_are_an_error(evaluator: Any) -> None:
+    """As those of a model whose training has diverged."""
+
     class Diverged(Model):
         def predict(self, pairs: Any, show_progress_bar: bool) -> Any:
             return np.full(len(pairs), np.nan)
