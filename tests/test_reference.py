@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import functools
 import gzip
 import itertools
 import math
@@ -73,44 +72,46 @@ TABLE_3_CAM_ASPECTS = {
 }
 
 
-def test_toma_table_1_orders() -> None:
-    table = golden("toma_table1.json")
-    assert len(table) == 9
-    for name, entry in table.items():
-        embedding = entry["embedding"]
-        aspects = {
-            aspect: ref_aspect(list(range(len(values))), gains=values)
-            for aspect, values in embedding.items()
-        }
-        distance = DISTANCES[name.split("/")[1]]
-        order = toma_classes(aspects, distance, gate="relevance", axes="gains")
-        classes_best_first = [
-            {
-                (float(embedding["relevance"][r]), float(embedding["correctness"][c]))
-                for (r, c), index in order.index.items()
-                if index == wanted
-            }
-            for wanted in reversed(range(order.n_classes))
-        ]
-        assert classes_best_first == [
-            {tuple(t) for t in group} for group in entry["classes_best_first"]
-        ], name
-        assert order.n_classes == entry["n_classes"], name
-        assert (
-            toma_classes(aspects, distance, axes="gains").n_classes
-            == entry["n_classes_full_product"]
-        ), name
+@pytest.mark.parametrize("row", [1, 2, 3])
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_toma_table_1_orders(row: int, distance: str) -> None:
+    """The classes of tuples, from the best to the worst, as the file has them by the gains of the aspects."""
+    entry = golden("toma_table1.json")[f"row{row}/{distance}"]
+    gains = entry["embedding"]
+    aspects = {
+        aspect: ref_aspect(list(range(len(values))), gains=values)
+        for aspect, values in gains.items()
+    }
+    order = toma_classes(aspects, DISTANCES[distance], gate="relevance", axes="gains")
+    classes: list[set[tuple[float, float]]] = [set() for _ in range(order.n_classes)]
+    for (r, c), class_index in order.index.items():
+        classes[class_index].add((float(gains["relevance"][r]), float(gains["correctness"][c])))
+    best_first = classes[::-1]
+    expected = [
+        {tuple(gains_of_tuple) for gains_of_tuple in group} for group in entry["classes_best_first"]
+    ]
+    assert best_first == expected
+    assert order.n_classes == entry["n_classes"]
+    ungated = toma_classes(aspects, DISTANCES[distance], axes="gains")
+    assert ungated.n_classes == entry["n_classes_full_product"]
 
 
-def test_toma_table_3_class_weights() -> None:
+def test_toma_table_1_has_nine_orders() -> None:
+    assert len(golden("toma_table1.json")) == 3 * len(DISTANCES)
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_toma_table_3_class_weights(name: str) -> None:
+    """The class of each tuple, of which the file has keys such as "('3', '3/2')": grade and gain."""
     table = golden("toma_table3.json")
-    for name, distance in DISTANCES.items():
-        order = toma_classes(TABLE_3_ASPECTS, distance, gate="relevance")
-        correctness = ("0", "3/2", "3")
-        assert {
-            f"('{r}', '{correctness[c]}')": index for (r, c), index in order.index.items()
-        } == table["class_weights"][name]
-        assert order.n_classes == table["n_classes"][name]
+    order = toma_classes(TABLE_3_ASPECTS, DISTANCES[name], gate="relevance")
+    gain_of_correctness = {0: "0", 1: "3/2", 2: "3"}
+    class_by_key = {}
+    for (relevance, correctness), class_index in order.index.items():
+        key = str((str(relevance), gain_of_correctness[correctness]))
+        class_by_key[key] = class_index
+    assert class_by_key == table["class_weights"][name]
+    assert order.n_classes == table["n_classes"][name]
 
 
 @pytest.mark.parametrize("base", ["AP", "nDCG"])
@@ -141,20 +142,21 @@ def test_toma_table_3_cells(base: str) -> None:
 
 
 def test_the_non_zero_mm_cells_of_table_3_are_misprinted() -> None:
+    """24 cells differ from MM, of which 22 are half of it, to the four decimals that are printed."""
     table = golden("toma_table3.json")
-    differing, halves = 0, 0
-    for base, orders in table["paper"].items():
-        for order, cells in orders.items():
-            value = mm(
-                run_of(*order),
-                TABLE_3_LABELS,
-                TABLE_3_CAM_ASPECTS,
-                {"AP": "AP", "NDCG": "nDCG"}[base],
-            )
-            differing += abs(value - cells["MM"]) > 0.5e-4 + 1e-12
-            halves += value > 0 and abs(value / 2 - cells["MM"]) <= 0.5e-4 + 1e-12
-    assert differing == len(table["not_reproduced"]) == 24
-    assert halves == 22
+    bases = {"AP": "AP", "NDCG": "nDCG"}
+    half_a_unit = 0.5e-4 + 1e-12
+    n_differing, n_halves = 0, 0
+    for base, cells_by_ranking in table["paper"].items():
+        for docnos, cells in cells_by_ranking.items():
+            value = mm(run_of(*docnos), TABLE_3_LABELS, TABLE_3_CAM_ASPECTS, bases[base])
+            if abs(value - cells["MM"]) > half_a_unit:
+                n_differing += 1
+            if value > 0 and abs(value / 2 - cells["MM"]) <= half_a_unit:
+                n_halves += 1
+    assert n_differing == len(table["not_reproduced"])
+    assert n_differing == 24
+    assert n_halves == 22
 
 
 # -----------------------------------------------------------------------------------------------------------
@@ -257,18 +259,18 @@ def test_a66() -> None:
 
 
 def test_a66_labels_are_those_of_the_data() -> None:
-    figures = golden("a66.json")["rankings"]
-    labels: dict[str, dict[str, list[int]]] = {}
+    """A ranking is that of an assessor and a query; its labels are by rank."""
     with shared_path("data", "a66.csv").open() as lines:
-        for row in sorted(csv.DictReader(lines), key=lambda row: int(row["rank"])):
-            entry = labels.setdefault(
-                f"{row['assessor']}-{row['query']}", {"relevance": [], "credibility": []}
-            )
-            for aspect, by_rank in entry.items():
-                by_rank.append(int(row[aspect]))
-    assert labels == {
-        key: {aspect: entry[aspect] for aspect in A66} for key, entry in figures.items()
-    }
+        rows = sorted(csv.DictReader(lines), key=lambda row: int(row["rank"]))
+    relevance: dict[str, list[int]] = {}
+    credibility: dict[str, list[int]] = {}
+    for row in rows:
+        key = f"{row['assessor']}-{row['query']}"
+        relevance.setdefault(key, []).append(int(row["relevance"]))
+        credibility.setdefault(key, []).append(int(row["credibility"]))
+    rankings = golden("a66.json")["rankings"]
+    assert relevance == {key: entry["relevance"] for key, entry in rankings.items()}
+    assert credibility == {key: entry["credibility"] for key, entry in rankings.items()}
 
 
 # -----------------------------------------------------------------------------------------------------------
@@ -287,64 +289,88 @@ def test_ranking_ties_by_docno_descending_in_float32() -> None:
 
 
 def test_aspect_defaults() -> None:
-    assert ref_aspect([0, 1, 2]) == RefAspect([0, 1, 2], [0, 1, 2], [0, 0.5, 1], 1, True)
-    # readability 0 (easy) to 10 (hard): the worst grade is 10 and has value 0
-    assert ref_aspect([0, 5, 10], greater_is_better=False) == RefAspect(
-        [10, 5, 0], [0, 5, 10], [0, 0.5, 1], 5, False
+    """Gains are the grades, probabilities fractions of the highest, and the threshold the second grade."""
+    aspect = ref_aspect([0, 1, 2])
+    assert aspect.grades == [0, 1, 2]
+    assert aspect.gains == [0, 1, 2]
+    assert aspect.probabilities == [0, 0.5, 1]
+    assert aspect.threshold == 1
+    assert aspect.greater_is_better
+    assert ref_aspect([7]) == RefAspect(
+        grades=[7], gains=[7], probabilities=[0], threshold=None, greater_is_better=True
     )
-    assert ref_aspect([7]) == RefAspect([7], [7], [0], None, True)
+
+
+def test_aspect_defaults_where_lower_is_better() -> None:
+    """Readability from 0, easy, to 10, hard: the worst grade is 10 and has the gain 0."""
+    assert ref_aspect([0, 5, 10], greater_is_better=False) == RefAspect(
+        grades=[10, 5, 0],
+        gains=[0, 5, 10],
+        probabilities=[0, 0.5, 1],
+        threshold=5,
+        greater_is_better=False,
+    )
+
+
+def test_inferred_grades() -> None:
+    """0 to the highest label if labels are whole, and else the labels; negative ones are junk."""
     assert inferred_aspect([-2, 0, 3, None, math.nan, 1.0]).grades == [0, 1, 2, 3]
     assert inferred_aspect([0.5, 0.0, 1.0]).grades == [0, 0.5, 1]
     assert inferred_aspect([-1, None]).grades == [0]
 
 
 def test_labels_off_the_scale() -> None:
+    """Between or above the grades they are errors; below, they are the lowest grade."""
     aspects = {"a": ref_aspect([0, 1, 3])}
     for label in (2, 4):
         with pytest.raises(ValueError, match=f"label {label}"):
             on(run_of("d"), {"d": {"a": label}}, aspects, "a")
-    assert on(run_of("d", "e"), {"d": {"a": -2}, "e": {"a": 3}}, aspects, "a") == pytest.approx(
-        1 / math.log2(3)
-    )
+    judgments = {"d": {"a": -2}, "e": {"a": 3}}
+    ndcg_of_second = (0 + 3 / math.log2(3)) / 3
+    assert on(run_of("d", "e"), judgments, aspects, "a") == pytest.approx(ndcg_of_second)
 
 
-def test_on_by_hand() -> None:
+LOG_3, LOG_5 = math.log2(3), math.log2(5)
+
+
+@pytest.mark.parametrize(
+    ("base", "params", "expected"),
+    [
+        # Gains at ranks 1 to 5: 0 2 0 1 0; those of the ideal: 2 1 1.
+        ("nDCG", {}, (2 / LOG_3 + 1 / LOG_5) / (2 + 1 / LOG_3 + 1 / 2)),
+        ("nDCG", {"cutoff": 2}, (2 / LOG_3) / (2 + 1 / LOG_3)),
+        # 2^2 - 1 = 3 instead of 2; then 5 instead of 2.
+        ("nDCG", {"dcg": "exp-log2"}, (3 / LOG_3 + 1 / LOG_5) / (3 + 1 / LOG_3 + 1 / 2)),
+        ("nDCG", {"gains": {2: 5}}, (5 / LOG_3 + 1 / LOG_5) / (5 + 1 / LOG_3 + 1 / 2)),
+        # Relevant documents are at ranks 2 and 4, of three that are judged.
+        ("AP", {}, (1 / 2 + 2 / 4) / 3),
+        ("AP", {"cutoff": 3}, (1 / 2) / 3),
+        ("AP", {"rel": 2}, 1 / 2),  # of one document
+        ("P", {"cutoff": 10}, 2 / 10),
+        ("R", {"cutoff": 2}, 1 / 3),
+        ("RR", {}, 1 / 2),
+        ("RR", {"cutoff": 1}, 0),
+        ("Rprec", {}, 1 / 3),
+        ("RBP", {"p": 0.5}, (1 - 0.5) * (0.5**1 + 0.5**3)),
+        ("RBP", {"p": 0.5, "cutoff": 3}, (1 - 0.5) * 0.5**1),
+        # The user stops with the probability 3/4 at rank 2, and 1/4 at rank 4 if still there.
+        ("ERR", {}, (3 / 4) / 2 + (1 / 4) * (1 / 4) / 4),
+        ("Success", {"cutoff": 1}, 0),
+        ("Success", {"cutoff": 2}, 1),
+        # Of five documents retrieved and three relevant, two are both.
+        ("SetP", {}, 2 / 5),
+        ("SetP", {"relative": True}, 2 / 3),
+        ("SetR", {}, 2 / 3),
+        ("SetF", {}, 2 * 2 / (5 + 3)),
+        ("SetF", {"beta": 3}, 4 * (2 / 5) * (2 / 3) / (2 / 3 + 3 * 2 / 5)),
+        ("SetAP", {}, 2 / 5 * 2 / 3),
+    ],
+)
+def test_on_by_hand(base: str, params: dict[str, Any], expected: float) -> None:
     aspects = {"a": ref_aspect([0, 1, 2])}
     judgments = {"d1": {"a": 2}, "d2": {"a": 0}, "d3": {"a": 1}, "d4": {"a": 1}, "d5": {"a": None}}
-    run = run_of("d5", "d1", "d2", "d3", "x")  # gains 0 2 0 1 0; the ideal is 2 1 1
-    log3, log5 = math.log2(3), math.log2(5)
-
-    def value(base: str, **params: Any) -> float:
-        return on(run, judgments, aspects, "a", base, params)
-
-    assert value("nDCG") == pytest.approx((2 / log3 + 1 / log5) / (2 + 1 / log3 + 1 / 2))
-    assert value("nDCG", cutoff=2) == pytest.approx((2 / log3) / (2 + 1 / log3))
-    assert value("nDCG", dcg="exp-log2") == pytest.approx(
-        (3 / log3 + 1 / log5) / (3 + 1 / log3 + 1 / 2)
-    )
-    assert value("nDCG", gains={2: 5}) == pytest.approx(
-        (5 / log3 + 1 / log5) / (5 + 1 / log3 + 1 / 2)
-    )
-    assert value("AP") == pytest.approx((1 / 2 + 2 / 4) / 3)
-    assert value("AP", cutoff=3) == pytest.approx((1 / 2) / 3)
-    assert value("AP", rel=2) == pytest.approx(1 / 2)
-    assert value("P", cutoff=10) == pytest.approx(2 / 10)
-    assert value("R", cutoff=2) == pytest.approx(1 / 3)
-    assert value("RR") == 1 / 2
-    assert value("RR", cutoff=1) == 0
-    assert value("Rprec") == pytest.approx(1 / 3)
-    assert value("RBP", p=0.5) == pytest.approx(1 / 4 + 1 / 16)
-    assert value("RBP", p=0.5, cutoff=3) == pytest.approx(1 / 4)
-    # R = 3/4 at rank 2, 1/4 at rank 4
-    assert value("ERR") == pytest.approx((3 / 4) / 2 + (1 / 4) * (1 / 4) / 4)
-    assert value("Success", cutoff=1) == 0
-    assert value("Success", cutoff=2) == 1
-    assert value("SetP") == 2 / 5
-    assert value("SetP", relative=True) == pytest.approx(2 / 3)
-    assert value("SetR") == pytest.approx(2 / 3)
-    assert value("SetF") == pytest.approx(2 * 2 / (5 + 3))
-    assert value("SetF", beta=3) == pytest.approx(4 * (2 / 5) * (2 / 3) / (2 / 3 + 3 * 2 / 5))
-    assert value("SetAP") == pytest.approx(2 / 5 * 2 / 3)
+    run = run_of("d5", "d1", "d2", "d3", "x")
+    assert on(run, judgments, aspects, "a", base, params) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -371,77 +397,131 @@ def test_an_empty_ranking_is_worth_nothing(base: str, params: dict[str, Any]) ->
     assert toma(run_of("x"), {}, aspects, base, params) == 0
 
 
-def test_toma_classes_are_exact() -> None:
-    tenths = {name: ref_aspect([0, 0.1, 0.2, 0.3]) for name in "abc"}
-    assert toma_classes(tenths, "manhattan").n_classes == 10
-    sums = {
-        a + b + c
-        for a in (0, 0.1, 0.2, 0.3)
-        for b in (0, 0.1, 0.2, 0.3)
-        for c in (0, 0.1, 0.2, 0.3)
-    }
-    assert len(sums) > 10  # what adding floats makes of it
-    # weight 3 on tenths is three tenths exactly: a's one step is b's three
-    order = toma_classes({"a": tenths["a"], "b": tenths["b"]}, 1, weights={"a": 3})
+def test_toma_classes_of_tenths_are_exact() -> None:
+    """Sums of three of 0, 0.1, 0.2 and 0.3 are the ten values 0, 0.1, …, 0.9, but more as floats."""
+    tenths = [0, 0.1, 0.2, 0.3]
+    aspects = {name: ref_aspect(tenths) for name in "abc"}
+    assert toma_classes(aspects, "manhattan").n_classes == 10
+    sums_of_floats = {a + b + c for a, b, c in itertools.product(tenths, repeat=3)}
+    assert len(sums_of_floats) > 10
+
+
+def test_toma_classes_of_weighted_tenths_are_exact() -> None:
+    """With the weight 3, a step of a is exactly three steps of b: distances 0 to 12 tenths."""
+    aspects = {name: ref_aspect([0, 0.1, 0.2, 0.3]) for name in "ab"}
+    order = toma_classes(aspects, 1, weights={"a": 3})
     assert order.index[0.2, 0.3] == order.index[0.3, 0]
-    assert order.n_classes == 13
-    # half-powers of 0, 1, 2, 3 in two aspects: ten unordered pairs, all different
-    assert toma_classes({name: ref_aspect([0, 1, 2, 3]) for name in "ab"}, 0.5).n_classes == 10
-    assert toma_classes(tenths, 0.5).n_classes == 20  # triples with repetition of 4
-    assert toma_classes(tenths, 2.0) == toma_classes(tenths, "euclidean")
-    assert toma_classes(tenths, math.inf) == toma_classes(tenths, "chebyshev")
+    assert order.n_classes == 3 * 3 + 3 + 1
+
+
+def test_toma_classes_of_half_powers_are_exact() -> None:
+    """Sums of square roots of 0, 1, 2, 3 differ for each choice of grades, in any order."""
+    two = {name: ref_aspect([0, 1, 2, 3]) for name in "ab"}
+    n_pairs = math.comb(4 + 1, 2)  # with repetition
+    assert toma_classes(two, 0.5).n_classes == n_pairs == 10
+    three = {name: ref_aspect([0, 0.1, 0.2, 0.3]) for name in "abc"}
+    n_triples = math.comb(4 + 2, 3)
+    assert toma_classes(three, 0.5).n_classes == n_triples == 20
+
+
+def test_toma_classes_of_named_powers() -> None:
+    aspects = {name: ref_aspect([0, 0.1, 0.2, 0.3]) for name in "abc"}
+    assert toma_classes(aspects, 2.0) == toma_classes(aspects, "euclidean")
+    assert toma_classes(aspects, math.inf) == toma_classes(aspects, "chebyshev")
+
+
+def test_an_aspect_of_one_grade_has_one_class() -> None:
     assert toma_classes({"a": ref_aspect([3])}).n_classes == 1
 
 
-def test_toma_distances_by_hand() -> None:
-    aspects = {"a": ref_aspect([0, 1, 2]), "b": ref_aspect([0, 1])}
-    equal = toma_classes(aspects)
-    # on equal axes from (1, 1): (0,0) sqrt2, (1,0) sqrt(1.25), (2,0) and (0,1) 1, (1,1) 1/2
-    assert equal.index == {(0, 0): 0, (1, 0): 1, (0, 1): 2, (2, 0): 2, (1, 1): 3, (2, 1): 4}
-    assert equal.normalized[1, 0] == pytest.approx(1 - math.sqrt(1.25 / 2))
-    order = toma_classes(aspects, axes="gains")
-    # from (2, 1): (0,0) sqrt5, (0,1) 2, (1,0) sqrt2, (2,0) and (1,1) 1
-    assert order.index == {(0, 0): 0, (0, 1): 1, (1, 0): 2, (2, 0): 3, (1, 1): 3, (2, 1): 4}
-    assert order.distances[1, 0] == pytest.approx(math.sqrt(2))
-    assert order.normalized[1, 0] == pytest.approx(1 - math.sqrt(2 / 5))
-    gated = toma_classes(aspects, gate="a", axes="gains")
-    assert gated.index == {(0, 0): 0, (1, 0): 1, (2, 0): 2, (1, 1): 2, (2, 1): 3}
+#: Grades 0 to 2 of a, and 0 to 1 of b.
+TWO_ASPECTS = {"a": ref_aspect([0, 1, 2]), "b": ref_aspect([0, 1])}
 
 
-def test_toma_by_hand() -> None:
-    aspects = {"a": ref_aspect([0, 1, 2]), "b": ref_aspect([0, 1])}
-    judgments = {
-        "d1": {"a": 0, "b": 1},
-        "d2": {"a": 2, "b": None},
-        "d3": {"a": 2, "b": 1},
-        "d4": {"a": -1, "b": -2},
+def test_toma_distances_on_equal_axes_by_hand() -> None:
+    """Tuples are at (a/2, b), and the best one at (1, 1)."""
+    order = toma_classes(TWO_ASPECTS)
+    assert order.index == {
+        (0, 0): 0,  # √2 from the best
+        (1, 0): 1,  # √1.25
+        (0, 1): 2,  # 1
+        (2, 0): 2,  # 1
+        (1, 1): 3,  # 1/2
+        (2, 1): 4,
     }
-    run = run_of("d1", "x", "d2", "d4")  # classes 1 0 3 0 of K = 5; the ideal is 4 3 1
-    log3 = math.log2(3)
-    gain_toma = functools.partial(toma, axes="gains")
-    assert gain_toma(run, judgments, aspects) == pytest.approx((1 + 3 / 2) / (4 + 3 / log3 + 1 / 2))
-    assert gain_toma(run, judgments, aspects, gate="a") == pytest.approx(
-        (2 / 2) / (3 + 2 / log3)
-    )  # d1 becomes 0
-    assert gain_toma(run, judgments, aspects, weighting="exponential") == pytest.approx(
-        (1 + 7 / 2) / (15 + 7 / log3 + 1 / 2)
-    )
-    w = {1: 1 - 2 / math.sqrt(5), 3: 1 - 1 / math.sqrt(5), 4: 1.0}
-    assert gain_toma(run, judgments, aspects, weighting="normalized") == pytest.approx(
-        (w[1] + w[3] / 2) / (w[4] + w[3] / log3 + w[1] / 2)
-    )
-    assert gain_toma(run, judgments, aspects, "AP") == pytest.approx((1 + 2 / 3) / 3)
-    # top-half of K = 5: index >= 2, the best three classes
-    assert gain_toma(run, judgments, aspects, "AP", positives="top-half") == pytest.approx(
-        (1 / 3) / 2
-    )
-    assert gain_toma(run, judgments, aspects, "AP", {"rel": 4}) == 0
-    assert gain_toma(run, judgments, aspects, "RR", {"rel": 3}) == pytest.approx(1 / 3)
-    assert gain_toma(run, judgments, aspects, "ERR") == pytest.approx(
-        1 / 16 + (15 / 16) * (7 / 16) / 3
-    )
+    assert order.normalized[1, 0] == pytest.approx(1 - math.sqrt(1.25) / math.sqrt(2))
+
+
+def test_toma_distances_on_axes_of_gains_by_hand() -> None:
+    """The best tuple is at (2, 1)."""
+    order = toma_classes(TWO_ASPECTS, axes="gains")
+    assert order.index == {
+        (0, 0): 0,  # √5 from the best
+        (0, 1): 1,  # 2
+        (1, 0): 2,  # √2
+        (2, 0): 3,  # 1
+        (1, 1): 3,  # 1
+        (2, 1): 4,
+    }
+    assert order.distances[1, 0] == pytest.approx(math.sqrt(2))
+    assert order.normalized[1, 0] == pytest.approx(1 - math.sqrt(2) / math.sqrt(5))
+
+
+def test_toma_distances_with_a_gate_by_hand() -> None:
+    """(0, 1) is impossible."""
+    order = toma_classes(TWO_ASPECTS, gate="a", axes="gains")
+    assert order.index == {(0, 0): 0, (1, 0): 1, (2, 0): 2, (1, 1): 2, (2, 1): 3}
+
+
+TOMA_JUDGMENTS = {
+    "d1": {"a": 0, "b": 1},  # class 1 of the classes 0 to 4
+    "d2": {"a": 2, "b": None},  # class 3, as (2, 0)
+    "d3": {"a": 2, "b": 1},  # class 4
+    "d4": {"a": -1, "b": -2},  # class 0, as (0, 0)
+}
+#: At ranks 1 to 4, with the classes 1, 0, 3, 0; those of the ideal are 4, 3, 1.
+TOMA_RUN = run_of("d1", "x", "d2", "d4")
+
+
+def gain_toma(*arguments: Any, **options: Any) -> float:
+    """Return TOMA of this run on axes as long as the gains; arguments are the base and its parameters."""
+    return toma(TOMA_RUN, TOMA_JUDGMENTS, TWO_ASPECTS, *arguments, axes="gains", **options)
+
+
+def test_toma_over_ndcg_by_hand() -> None:
+    assert gain_toma() == pytest.approx((1 + 3 / 2) / (4 + 3 / LOG_3 + 1 / 2))
+    # With the gate, d1 has class 0, d2 class 2, and d3 class 3.
+    assert gain_toma(gate="a") == pytest.approx((2 / 2) / (3 + 2 / LOG_3))
+
+
+def test_toma_over_ndcg_with_other_weights_of_classes_by_hand() -> None:
+    # 2^1 - 1, 2^3 - 1 and 2^4 - 1
+    exponential = (1 + 7 / 2) / (15 + 7 / LOG_3 + 1 / 2)
+    assert gain_toma(weighting="exponential") == pytest.approx(exponential)
+    # 1 - distance / √5, with the distances 2, 1 and 0
+    w1, w3, w4 = 1 - 2 / math.sqrt(5), 1 - 1 / math.sqrt(5), 1
+    normalized = (w1 + w3 / 2) / (w4 + w3 / LOG_3 + w1 / 2)
+    assert gain_toma(weighting="normalized") == pytest.approx(normalized)
+
+
+def test_toma_over_binary_bases_by_hand() -> None:
+    # Classes above 0 are positive: at ranks 1 and 3, of three documents.
+    assert gain_toma("AP") == pytest.approx((1 / 1 + 2 / 3) / 3)
+    # The best three of five classes are positive: at rank 3, of two documents.
+    assert gain_toma("AP", positives="top-half") == pytest.approx((1 / 3) / 2)
+    assert gain_toma("AP", {"rel": 4}) == 0  # d3 is not retrieved
+    assert gain_toma("RR", {"rel": 3}) == pytest.approx(1 / 3)
+
+
+def test_toma_over_err_by_hand() -> None:
+    # The user stops at class c with the probability (2^c - 1) / 2^4.
+    stops_at_1, stops_at_3 = 1 / 16, 7 / 16
+    assert gain_toma("ERR") == pytest.approx(stops_at_1 / 1 + (1 - stops_at_1) * stops_at_3 / 3)
+
+
+def test_toma_has_no_gains_of_labels() -> None:
     with pytest.raises(ValueError, match="gains"):
-        gain_toma(run, judgments, aspects, "nDCG", {"gains": {1: 5}})
+        gain_toma("nDCG", {"gains": {1: 5}})
 
 
 def test_toma_on_one_aspect_equals_the_base_only_where_weights_are_proportional() -> None:
@@ -461,120 +541,171 @@ def test_toma_on_one_aspect_equals_the_base_only_where_weights_are_proportional(
 
 @pytest.mark.slow
 def test_many_classes_do_not_overflow_with_exponential_weights() -> None:
+    """The weights 2^2999 - 1 and 2^2998 - 1 exceed all floats; that of e is half of that of d."""
     aspects = {"a": ref_aspect(list(range(3000)))}
     judgments = {"d": {"a": 2999}, "e": {"a": 2998}}
     value = toma(run_of("e", "d"), judgments, aspects, weighting="exponential")
-    assert value == pytest.approx((1 / 2 + 1 / math.log2(3)) / (1 + 1 / 2 / math.log2(3)))
+    weight_of_d, weight_of_e = 1, 1 / 2
+    dcg = weight_of_e + weight_of_d / LOG_3
+    ideal_dcg = weight_of_d + weight_of_e / LOG_3
+    assert value == pytest.approx(dcg / ideal_dcg)
+
+
+BINARY_ASPECTS = {"a": ref_aspect([0, 1]), "b": ref_aspect([0, 1])}
+#: d1 is positive on a, and d2 on b.
+BINARY_JUDGMENTS = {"d1": {"a": 1, "b": 0}, "d2": {"a": 0, "b": 1}}
 
 
 def test_cam_mm_gam_by_hand() -> None:
-    aspects = {"a": ref_aspect([0, 1]), "b": ref_aspect([0, 1])}
-    judgments = {"d1": {"a": 1, "b": 0}, "d2": {"a": 0, "b": 1}}
-    run = run_of("d1", "d2")  # RR 1 and 1/2
-    assert cam(run, judgments, aspects, "RR") == 3 / 4
-    assert mm(run, judgments, aspects, "RR") == pytest.approx(2 / (1 + 2))
-    assert gam(run, judgments, aspects, "RR") == pytest.approx(math.sqrt(1 / 2))
-    assert cam(run, judgments, aspects, "RR", weights={"a": 3, "b": 1}) == pytest.approx(7 / 8)
-    assert mm(run, judgments, aspects, "RR", weights={"a": 3, "b": 1}) == pytest.approx(4 / (3 + 2))
-    assert gam(run, judgments, aspects, "RR", weights={"a": 3, "b": 1}) == pytest.approx(0.5**0.25)
-    # an aspect of weight 0 does not make MM 0; a missing one does
-    only_a = run_of("d1")
-    assert mm(only_a, judgments, aspects, "RR", weights={"a": 1, "b": 0}) == 1
-    assert mm(only_a, judgments, aspects, "RR") == gam(only_a, judgments, aspects, "RR") == 0
-    # no positive label for b in the query
-    nothing = {"d1": {"a": 1, "b": 0}, "d2": {"a": 0, "b": 0}}
-    assert cam(run, nothing, aspects, "RR") == 1 / 2
-    assert mm(run, nothing, aspects, "RR") == 0
+    """RR is 1 on a and 1/2 on b."""
+    world = (run_of("d1", "d2"), BINARY_JUDGMENTS, BINARY_ASPECTS, "RR")
+    assert cam(*world) == (1 + 1 / 2) / 2
+    assert mm(*world) == pytest.approx(2 / (1 / 1 + 1 / (1 / 2)))
+    assert gam(*world) == pytest.approx(math.sqrt(1 * 1 / 2))
+    weights = {"a": 3, "b": 1}
+    assert cam(*world, weights=weights) == pytest.approx((3 * 1 + 1 / 2) / 4)
+    assert mm(*world, weights=weights) == pytest.approx(4 / (3 / 1 + 1 / (1 / 2)))
+    assert gam(*world, weights=weights) == pytest.approx((1**3 * 1 / 2) ** (1 / 4))
+
+
+def test_mm_and_gam_are_0_if_an_aspect_of_positive_weight_is_0() -> None:
+    world = (run_of("d1"), BINARY_JUDGMENTS, BINARY_ASPECTS, "RR")  # RR is 1 on a and 0 on b
+    assert mm(*world) == gam(*world) == 0
+    assert mm(*world, weights={"a": 1, "b": 0}) == 1
+
+
+def test_cam_mm_gam_of_a_query_without_positive_labels_of_an_aspect() -> None:
+    """The aspect counts as 0, or is dropped."""
+    judgments = {"d1": {"a": 1, "b": 0}, "d2": {"a": 0, "b": 0}}
+    run = run_of("d1", "d2")
+    assert cam(run, judgments, BINARY_ASPECTS, "RR") == (1 + 0) / 2
+    assert mm(run, judgments, BINARY_ASPECTS, "RR") == 0
     for measure in (cam, mm, gam):
-        assert measure(run, nothing, aspects, "RR", empty="drop") == 1
-        assert measure(run, {}, aspects, "RR", empty="drop") == 0
-    mixed = {"a": ("nDCG", {"cutoff": 1}), "b": "SetP"}
-    assert cam(run, judgments, aspects, mixed) == 3 / 4
+        assert measure(run, judgments, BINARY_ASPECTS, "RR", empty="drop") == 1
+        assert measure(run, {}, BINARY_ASPECTS, "RR", empty="drop") == 0
+
+
+def test_cam_of_a_base_per_aspect_by_hand() -> None:
+    """nDCG@1 is 1 on a, and one of two documents is positive on b."""
+    bases = {"a": ("nDCG", {"cutoff": 1}), "b": "SetP"}
+    assert cam(run_of("d1", "d2"), BINARY_JUDGMENTS, BINARY_ASPECTS, bases) == (1 + 1 / 2) / 2
+
+
+def test_errors_of_means() -> None:
+    run = run_of("d1", "d2")
     with pytest.raises(ValueError, match="zero"):
-        cam(run, judgments, aspects, "RR", weights={"a": 0, "b": 0})
+        cam(run, BINARY_JUDGMENTS, BINARY_ASPECTS, "RR", weights={"a": 0, "b": 0})
+    three = {**BINARY_ASPECTS, "c": ref_aspect([0, 1])}
     with pytest.raises(ValueError, match="two"):
-        wham(run, judgments, {**aspects, "c": ref_aspect([0, 1])}, "RR")
+        wham(run, BINARY_JUDGMENTS, three, "RR")
+
+
+def test_the_best_cam_of_ap_is_not_that_of_sorting() -> None:
+    """Sorting by the sum of weight · gain / number of positive documents: d1 has .34, the others .33."""
+    judgments = {"d1": {"a": 0, "b": 1}, "d2": {"a": 1, "b": 0}, "d3": {"a": 1, "b": 0}}
+    weights = {"a": 0.66, "b": 0.34}
+    world = (judgments, BINARY_ASPECTS, "AP")
+    sorted_value = cam(run_of("d1", "d2", "d3"), *world, weights=weights)
+    assert sorted_value == pytest.approx(0.66 * (1 / 2 + 2 / 3) / 2 + 0.34 * 1)  # 0.725
+    best_value = cam(run_of("d2", "d3", "d1"), *world, weights=weights)
+    assert best_value == pytest.approx(0.66 * (1 + 1) / 2 + 0.34 * 1 / 3)  # 0.773
+    assert best_cam(*world, weights=weights) == pytest.approx(best_value)
 
 
 def test_normalized_cam() -> None:
-    aspects = {"a": ref_aspect([0, 1]), "b": ref_aspect([0, 1])}
-    judgments = {"d1": {"a": 0, "b": 1}, "d2": {"a": 1, "b": 0}, "d3": {"a": 1, "b": 0}}
-    # AP is not linear: sorting by sum of p_a g_a / R_a puts d1 (.34 / 1) before d2 and d3 (.66 / 2)
-    weights = {"a": 0.66, "b": 0.34}
-    assert (
-        round(cam(run_of("d1", "d2", "d3"), judgments, aspects, "AP", weights=weights), 3) == 0.725
-    )
-    assert (
-        round(cam(run_of("d2", "d3", "d1"), judgments, aspects, "AP", weights=weights), 3) == 0.773
-    )
-    assert round(best_cam(judgments, aspects, "AP", weights=weights), 3) == 0.773
-    # Table 3: no ranking reaches CAM 1, the best reaches normalized CAM 1
-    best = cam(run_of("1", "2", "3"), TABLE_3_LABELS, TABLE_3_CAM_ASPECTS, "nDCG")
-    assert best < 0.91
+    """No ranking of Table 3 has CAM 1, but the best one, d1 d2 d3, has normalised CAM 1."""
+    world = (TABLE_3_LABELS, TABLE_3_CAM_ASPECTS, "nDCG")
+    assert cam(run_of("1", "2", "3"), *world) < 0.91
     normalized = [
-        cam(run_of(*order), TABLE_3_LABELS, TABLE_3_CAM_ASPECTS, "nDCG", normalized=True)
-        for order in itertools.permutations("123")
+        cam(run_of(*docnos), *world, normalized=True) for docnos in itertools.permutations("123")
     ]
     assert max(normalized) == 1
-    assert cam(run_of("d"), {"d": {"a": 0, "b": 0}}, aspects, "nDCG", normalized=True) == 0
+    nothing_positive = {"d": {"a": 0, "b": 0}}
+    assert cam(run_of("d"), nothing_positive, BINARY_ASPECTS, "nDCG", normalized=True) == 0
+
+
+def gains_and_norm(
+    labels: dict[str, int], aspect: RefAspect, base: str, cutoff: int
+) -> tuple[dict[str, int], float]:
+    """Return the gain of each document, and what a base divides their discounted sum by."""
+    if base == "nDCG":
+        best_gains = sorted(labels.values(), reverse=True)[:cutoff]
+        ideal_dcg = sum(gain / math.log2(rank + 1) for rank, gain in enumerate(best_gains, 1))
+        return labels, ideal_dcg
+    is_positive = {docno: int(label >= aspect.threshold) for docno, label in labels.items()}
+    if base == "R":
+        return is_positive, sum(is_positive.values())
+    return is_positive, 1
 
 
 @pytest.mark.slow
-def test_normalized_cam_of_linear_bases_is_reached_by_sorting() -> None:
-    """MEASURES §3: nDCG@k, RBP@k, P@k, R@k: rank by sum of p_a g_a(d) / norm_a."""
+@pytest.mark.parametrize("base", ["nDCG", "RBP", "P", "R"])
+def test_normalized_cam_of_linear_bases_is_reached_by_sorting(base: str) -> None:
+    """The best ranking is by the sum over aspects of weight · gain / norm."""
     rng = random.Random(3)
     aspects = {"a": ref_aspect([0, 1, 2]), "b": ref_aspect([0, 1, 2, 3])}
     for _ in range(25):
         judgments = {f"d{i}": {"a": rng.randint(0, 2), "b": rng.randint(0, 3)} for i in range(5)}
         weights = {"a": rng.random() + 0.01, "b": rng.random() + 0.01}
         cutoff = rng.choice([1, 2, 3, 5])
-        for base in ("nDCG", "RBP", "P", "R"):
-            score: dict[str, float] = dict.fromkeys(judgments, 0.0)
-            for name, aspect in aspects.items():
-                if base == "nDCG":
-                    gain = {doc: judgments[doc][name] for doc in judgments}
-                    norm = sum(
-                        g / math.log2(i + 1)
-                        for i, g in enumerate(sorted(gain.values(), reverse=True)[:cutoff], start=1)
-                    )
-                else:
-                    gain = {doc: int(judgments[doc][name] >= aspect.threshold) for doc in judgments}
-                    norm = sum(gain.values()) if base == "R" else 1
-                for doc in judgments:
-                    score[doc] += weights[name] * gain[doc] / norm if norm else 0.0
-            # ties by float32 could matter, so hand over an order, not the scores
-            run = run_of(*sorted(score, key=lambda doc: -score[doc]))
-            value = cam(run, judgments, aspects, base, {"cutoff": cutoff}, weights)
-            assert value == pytest.approx(
-                best_cam(judgments, aspects, base, {"cutoff": cutoff}, weights), abs=1e-12
-            )
+        score = dict.fromkeys(judgments, 0.0)
+        for name, aspect in aspects.items():
+            labels = {docno: judgments[docno][name] for docno in judgments}
+            gains, norm = gains_and_norm(labels, aspect, base, cutoff)
+            if norm == 0:
+                continue
+            for docno, gain in gains.items():
+                score[docno] += weights[name] * gain / norm
+        # An order and not the scores, which might tie as 32-bit floats.
+        run = run_of(*sorted(score, key=score.get, reverse=True))
+        value = cam(run, judgments, aspects, base, {"cutoff": cutoff}, weights)
+        best = best_cam(judgments, aspects, base, {"cutoff": cutoff}, weights)
+        assert value == pytest.approx(best, abs=1e-12)
 
 
-def test_gain_family_by_hand() -> None:
-    aspects = CLEF_2015
-    judgments = {
-        "d1": {"relevance": 2, "understandability": 1},  # u 0, gain .4
-        "d2": {"relevance": 0, "understandability": 3},  # not relevant
-        "d3": {"relevance": 1, "understandability": 2},  # u 1, gain .8
-        "d4": {"relevance": 1},  # understandability unjudged: lowest grade
-        "d5": {"relevance": 1, "understandability": 3},  # not retrieved
-    }
-    run = run_of("d1", "d2", "d3", "d4", "x")
-    assert urbp(run, judgments, aspects, p=0.5) == pytest.approx(1 / 8)
-    assert urbpgr(run, judgments, aspects, p=0.5) == pytest.approx(0.4 / 2 + 0.8 / 8)
-    assert urbpgr(run, judgments, aspects, p=0.5, cutoff=2) == pytest.approx(0.4 / 2)
-    assert urbp(run, judgments, RELEVANCE, p=0.5) == pytest.approx(1 / 2 + 1 / 8 + 1 / 16)
-    ideal = 1 + (2**0.8 - 1) / math.log2(3) + (2**0.4 - 1) / 2
-    assert undcg(run, judgments, aspects) == pytest.approx(
-        ((2**0.4 - 1) + (2**0.8 - 1) / 2) / ideal
-    )
-    r1, r3 = (2**0.4 - 1) / 2, (2**0.8 - 1) / 2
-    assert uerr(run, judgments, aspects) == pytest.approx(r1 + (1 - r1) * r3 / 3)
-    # a column of probabilities
-    column = {"p": identity_aspect()}
-    assert urbpgr(
-        run_of("d", "e", "x"), {"d": {"p": 0.25}, "e": {"p": 0.5}}, column, p=0.5
-    ) == pytest.approx(0.25)
+GAIN_JUDGMENTS = {
+    "d1": {"relevance": 2, "understandability": 1},  # not understandable; probability .4
+    "d2": {"relevance": 0, "understandability": 3},  # not relevant
+    "d3": {"relevance": 1, "understandability": 2},  # understandable; probability .8
+    "d4": {"relevance": 1},  # understandability unjudged: lowest grade
+    "d5": {"relevance": 1, "understandability": 3},  # not retrieved; probability 1
+}
+GAIN_RUN = run_of("d1", "d2", "d3", "d4", "x")
+
+
+def test_urbp_by_hand() -> None:
+    """With p = 0.5, the ranks have the weights 1/2, 1/4, 1/8, 1/16, 1/32."""
+    # d3 alone is relevant and understandable.
+    assert urbp(GAIN_RUN, GAIN_JUDGMENTS, CLEF_2015, p=0.5) == pytest.approx(1 / 8)
+    # d1, d3 and d4 are relevant.
+    of_relevance = 1 / 2 + 1 / 8 + 1 / 16
+    assert urbp(GAIN_RUN, GAIN_JUDGMENTS, RELEVANCE, p=0.5) == pytest.approx(of_relevance)
+    graded = urbpgr(GAIN_RUN, GAIN_JUDGMENTS, CLEF_2015, p=0.5)
+    assert graded == pytest.approx(0.4 * 1 / 2 + 0.8 * 1 / 8)
+    graded_at_2 = urbpgr(GAIN_RUN, GAIN_JUDGMENTS, CLEF_2015, p=0.5, cutoff=2)
+    assert graded_at_2 == pytest.approx(0.4 * 1 / 2)
+
+
+def test_urbpgr_of_a_column_of_probabilities_by_hand() -> None:
+    aspects = {"p": identity_aspect()}
+    judgments = {"d": {"p": 0.25}, "e": {"p": 0.5}}
+    value = urbpgr(run_of("d", "e", "x"), judgments, aspects, p=0.5)
+    assert value == pytest.approx(0.25 * 1 / 2 + 0.5 * 1 / 4)
+
+
+def test_undcg_by_hand() -> None:
+    """The gain is 2^probability - 1; the ideal is d5, d3, d1."""
+    gain_of_d1, gain_of_d3, gain_of_d5 = 2**0.4 - 1, 2**0.8 - 1, 2**1 - 1
+    dcg = gain_of_d1 + gain_of_d3 / 2  # at ranks 1 and 3
+    ideal_dcg = gain_of_d5 + gain_of_d3 / LOG_3 + gain_of_d1 / 2
+    assert undcg(GAIN_RUN, GAIN_JUDGMENTS, CLEF_2015) == pytest.approx(dcg / ideal_dcg)
+
+
+def test_uerr_by_hand() -> None:
+    """The user stops with the probability (2^probability - 1) / 2."""
+    stops_at_d1, stops_at_d3 = (2**0.4 - 1) / 2, (2**0.8 - 1) / 2
+    expected = stops_at_d1 / 1 + (1 - stops_at_d1) * stops_at_d3 / 3
+    assert uerr(GAIN_RUN, GAIN_JUDGMENTS, CLEF_2015) == pytest.approx(expected)
 
 
 def test_unrestricted_gain_measures_are_the_classic_ones_on_one_linear_aspect() -> None:
@@ -592,41 +723,66 @@ def test_unrestricted_gain_measures_are_the_classic_ones_on_one_linear_aspect() 
 
 
 def test_nwcs_by_hand() -> None:
+    """The mean gain of a document over its aspects; the ideal is of the documents that are retrieved."""
     aspects = {"a": ref_aspect([0, 1, 2]), "b": ref_aspect([0, 1, 2])}
-    judgments = {"d1": {"a": 0, "b": 2}, "d2": {"a": 2, "b": 1}, "d3": {"a": 2, "b": 2}}
-    run = run_of("d1", "d2")  # d3 is not retrieved and does not count
-    log3 = math.log2(3)
-    assert nwcs(run, judgments, aspects) == pytest.approx((1 + 1.5 / log3) / (1.5 + 1 / log3))
-    assert nwcs(run, judgments, aspects, ideal="separate") == pytest.approx(
-        (1 + 1.5 / log3) / (0.5 * 2 + 0.5 * (2 + 1 / log3))
-    )
+    judgments = {
+        "d1": {"a": 0, "b": 2},  # mean gain 1
+        "d2": {"a": 2, "b": 1},  # mean gain 1.5
+        "d3": {"a": 2, "b": 2},  # not retrieved
+    }
+    run = run_of("d1", "d2")
+    dcg = 1 + 1.5 / LOG_3
+    assert nwcs(run, judgments, aspects) == pytest.approx(dcg / (1.5 + 1 / LOG_3))
+    # A separate ideal ranking per aspect: a has the gains 2 and 0, b has 2 and 1.
+    separate_ideal = (2 + (2 + 1 / LOG_3)) / 2
+    value = nwcs(run, judgments, aspects, ideal="separate")
+    assert value == pytest.approx(dcg / separate_ideal)
     assert nwcs(run, judgments, aspects, cutoff=1) == 1
-    assert nwcs(run, judgments, aspects, weights={"a": 1, "b": 0}) == pytest.approx(1 / log3)
+    # By a alone: the gain 2 at rank 2 instead of rank 1.
+    by_a = nwcs(run, judgments, aspects, weights={"a": 1, "b": 0})
+    assert by_a == pytest.approx((2 / LOG_3) / 2)
     assert nwcs(run_of("x"), judgments, aspects) == 0
 
 
+ERROR_ASPECTS = {"r": ref_aspect([0, 1, 2]), "c": ref_aspect([0, 1, 2])}
+#: By relevance, r, the ideal is A, B, C; by credibility, c, all orders are.
+ERROR_JUDGMENTS = {"A": {"r": 2, "c": 1}, "B": {"r": 1, "c": 1}, "C": {"r": 0, "c": 1}}
+
+
 def test_rank_errors_by_hand() -> None:
-    # the example of Lioma et al., Section 4: C, A, B where A, B, C is ideal: errors 3-1 = 2 and 0
-    aspects = {"r": ref_aspect([0, 1, 2]), "c": ref_aspect([0, 1, 2])}
-    judgments = {"A": {"r": 2, "c": 1}, "B": {"r": 1, "c": 1}, "C": {"r": 0, "c": 1}}
-    run = run_of("C", "A", "B")
-    # LRE = (.5+2)(.5+0) - .25 = 1; C = (2^2 + 2) / 1 = 6; GRE = (1 + .5*2) - 1 = 1; C = .25*4 + 2 =
-    # 3
-    assert nlre(run, judgments, aspects) == pytest.approx(1 - 1 / 6)
-    assert ngre(run, judgments, aspects) == pytest.approx(1 - 1 / 3)
-    # Eq. 4 prices a lone relevance error with nu, NGRE with mu
-    assert nlre(run, judgments, aspects, mu=1, nu=0) == 1
-    assert ngre(run, judgments, aspects, mu=1, nu=0) == pytest.approx(1 - 2 / 2)
-    assert nlre(run, judgments, aspects, mu={"r": 1, "c": 0}) == 1
-    assert nlre(run_of("C"), judgments, aspects) == ngre(run, judgments, aspects, cutoff=1) == 1
-    assert nlre(run_of("x", "y"), {}, aspects) == 1  # all alike: no error
-    assert nlre(run, judgments, aspects, cutoff=2) == pytest.approx(1 - (0.5 * 1) / (1 + 1))
+    """The example of Lioma et al., Section 4: C, A, B, with the errors 2 of r and 0 of c, mu = nu = .5."""
+    world = (run_of("C", "A", "B"), ERROR_JUDGMENTS, ERROR_ASPECTS)
+    local_error = (0.5 + 2) * (0.5 + 0) - 0.5 * 0.5
+    largest_local_error = 2**2 + 2
+    assert nlre(*world) == pytest.approx(1 - local_error / largest_local_error)
+    global_error = (1 + 0.5 * 2) * (1 + 0.5 * 0) - 1
+    largest_global_error = 0.25 * 4 + 2
+    assert ngre(*world) == pytest.approx(1 - global_error / largest_global_error)
+    # Of the first two, the error is 1 of the swapped pair.
+    local_error_at_2 = (0.5 + 1) * (0.5 + 0) - 0.5 * 0.5
+    assert nlre(*world, cutoff=2) == pytest.approx(1 - local_error_at_2 / (1 + 1))
+
+
+def test_constants_of_rank_errors_by_hand() -> None:
+    """An error of relevance alone is multiplied by nu in NLRE (Eq. 4), and by mu in NGRE."""
+    world = (run_of("C", "A", "B"), ERROR_JUDGMENTS, ERROR_ASPECTS)
+    assert nlre(*world, mu=1, nu=0) == 1
+    assert nlre(*world, mu={"r": 1, "c": 0}) == 1
+    assert ngre(*world, mu=1, nu=0) == pytest.approx(1 - 2 / 2)
+
+
+def test_rankings_without_rank_errors() -> None:
+    """Of one document, and of documents that are all alike."""
+    assert nlre(run_of("C"), ERROR_JUDGMENTS, ERROR_ASPECTS) == 1
+    assert ngre(run_of("C", "A", "B"), ERROR_JUDGMENTS, ERROR_ASPECTS, cutoff=1) == 1
+    assert nlre(run_of("x", "y"), {}, ERROR_ASPECTS) == 1
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
-    ("n", "constants", "same_order"),
+    ("n_documents", "constants", "same_order"),
     [
+        # All pairs of orders by the aspects are tried,
         (2, [0.5, 0.5], False),
         (3, [0.5, 0.5], False),
         (4, [0.5, 0.5], False),
@@ -635,54 +791,56 @@ def test_rank_errors_by_hand() -> None:
         (5, [0.5, 0.5], False),
         (3, [0.5, 0.2, 1.0], False),
         (4, [0.5], False),
+        # and of many documents only those in which all aspects have the same order.
         (6, [0.5, 0.5], True),
         (7, [0.5, 0.2, 0.0], True),
     ],
 )
 def test_normalisation_constants_are_the_true_maximum(
-    n: int, constants: list[float], same_order: bool
+    n_documents: int, constants: list[float], same_order: bool
 ) -> None:
-    assert largest_rank_error(lre, n, constants, same_order) == pytest.approx(
-        c_lre(n, constants), rel=1e-12
-    )
-    assert largest_rank_error(gre, n, constants, same_order) == pytest.approx(
-        c_gre(n, constants), rel=1e-12
-    )
+    """The constants, one per aspect, are mu and nu."""
+    largest_local = largest_rank_error(lre, n_documents, constants, same_order)
+    assert largest_local == pytest.approx(c_lre(n_documents, constants), rel=1e-12)
+    largest_global = largest_rank_error(gre, n_documents, constants, same_order)
+    assert largest_global == pytest.approx(c_gre(n_documents, constants), rel=1e-12)
+
+
+def lowest_nlre(n_documents: int, n_grades: int) -> float:
+    """Return the minimum over all labels of the documents, the same on both aspects."""
+    scale = ref_aspect(list(range(n_grades)))
+    docnos = [f"d{i}" for i in range(n_documents)]
+    values = []
+    for labels in itertools.product(range(n_grades), repeat=n_documents):
+        judgments = {
+            docno: {"r": label, "c": label} for docno, label in zip(docnos, labels, strict=True)
+        }
+        values.append(nlre(run_of(*docnos), judgments, {"r": scale, "c": scale}))
+    return min(values)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 def test_rank_errors_reach_zero_with_enough_grades(n: int) -> None:
-    """MEASURES §5: 0 is reached when every aspect has at least floor(n/2) + 1 grades."""
-
-    def lowest(n_grades: int) -> float:
-        aspects = {"r": ref_aspect(list(range(n_grades))), "c": ref_aspect(list(range(n_grades)))}
-        docs = [f"d{i}" for i in range(n)]
-        return min(
-            nlre(
-                run_of(*docs),
-                {d: {"r": g, "c": g} for d, g in zip(docs, labels, strict=True)},
-                aspects,
-            )
-            for labels in itertools.product(range(n_grades), repeat=n)
-        )
-
-    assert lowest(n // 2 + 1) == pytest.approx(0, abs=1e-12)
+    """NLRE of n documents can be 0 if every aspect has at least floor(n/2) + 1 grades."""
+    assert lowest_nlre(n, n_grades=n // 2 + 1) == pytest.approx(0, abs=1e-12)
     if n > 2:
-        assert lowest(n // 2) > 0.01
+        assert lowest_nlre(n, n_grades=n // 2) > 0.01
 
 
-def test_more_aspects_compress_the_rank_errors() -> None:
+@pytest.mark.parametrize(
+    ("n_aspects", "expected_mean", "tolerance"), [(2, 0.84, 0.02), (5, 0.997, 0.003)]
+)
+def test_more_aspects_compress_the_rank_errors(
+    n_aspects: int, expected_mean: float, tolerance: float
+) -> None:
+    """The mean NLRE of random orders of ten documents by each aspect is nearer to 1 with more aspects."""
     rng = random.Random(5)
-
-    def mean(n_aspects: int) -> float:
-        total = 0.0
-        for _ in range(200):
-            orders = [rng.sample(range(1, 11), 10) for _ in range(n_aspects)]
-            total += 1 - lre(orders, [0.5] * n_aspects) / c_lre(10, [0.5] * n_aspects)
-        return total / 200
-
-    assert mean(2) == pytest.approx(0.84, abs=0.02)
-    assert mean(5) == pytest.approx(0.997, abs=0.003)
+    constants = [0.5] * n_aspects
+    values = []
+    for _ in range(200):
+        ranks_by_aspect = [rng.sample(range(1, 11), 10) for _ in range(n_aspects)]
+        values.append(1 - lre(ranks_by_aspect, constants) / c_lre(10, constants))
+    assert sum(values) / 200 == pytest.approx(expected_mean, abs=tolerance)
 
 
 # -----------------------------------------------------------------------------------------------------------
@@ -812,21 +970,34 @@ def test_err_and_exponential_ndcg_against_gdeval() -> None:
         assert ours == pytest.approx(theirs, abs=5.1e-6), (query, measure)
 
 
+#: The bases of `PYTREC_EVAL`, with their parameters, that have no gains of labels of their own.
+BASES_WITHOUT_GAINS = {
+    measure: (base, params)
+    for measure, (base, params) in PYTREC_EVAL.items()
+    if "gains" not in params
+}
+
+
 @pytest.mark.slow
 def test_consistency_law_on_one_aspect() -> None:
-    """CAM, MM, GAM and TOMA on one aspect with grades 0..n are the base itself (MEASURES §1)."""
+    """CAM, MM, GAM and TOMA on one aspect with grades 0..n are the base itself."""
     judgments, runs = random_collection(8, 40, labels=[-1, 0, 1, 2, 3])
     aspects = {"a": ref_aspect([0, 1, 2, 3])}
-    cases = [case for case in PYTREC_EVAL.values() if "gains" not in case[1]]
-    cases += [("ERR", {"cutoff": 5}), ("RBP", {"p": 0.9, "rel": 2}), ("nDCG", {"dcg": "exp-log2"})]
-    for q, docs in judgments.items():
-        run = runs.get(q, {})
-        for base, params in cases:
-            expected = pytest.approx(on(run, docs, aspects, "a", base, params), abs=1e-12)
+    bases = [
+        *BASES_WITHOUT_GAINS.values(),
+        ("ERR", {"cutoff": 5}),
+        ("RBP", {"p": 0.9, "rel": 2}),
+        ("nDCG", {"dcg": "exp-log2"}),
+    ]
+    for qid, judged in judgments.items():
+        run = runs.get(qid, {})
+        for base, params in bases:
+            value_of_base = on(run, judged, aspects, "a", base, params)
+            expected = pytest.approx(value_of_base, abs=1e-12)
             for measure in (cam, mm, gam):
-                assert measure(run, docs, aspects, base, params) == expected
+                assert measure(run, judged, aspects, base, params) == expected
             for distance in ("manhattan", "euclidean", "chebyshev", 0.5):
-                assert toma(run, docs, aspects, base, params, distance=distance) == expected
+                assert toma(run, judged, aspects, base, params, distance=distance) == expected
 
 
 @pytest.mark.slow
@@ -834,19 +1005,20 @@ def test_toma_is_the_base_on_the_aggregated_label() -> None:
     """TOMA equals ir-measures on qrels that hold the class index as label (Maistro §3.3)."""
     rng = random.Random(9)
     aspects = {"a": ref_aspect([0, 1, 2]), "b": ref_aspect([0, 1, 2], gains=[0, 1, 5])}
-    measures = {measure: case for measure, case in PYTREC_EVAL.items() if "gains" not in case[1]}
     judgments, runs, qrels = {}, {}, {}
-    for q in (str(i) for i in range(40)):
-        judgments[q], runs[q] = random_query(rng, [-1, 0, 1, 2], ["a", "b"])
-        column = toma_column(ranking(run_of(*judgments[q])), judgments[q], aspects, gate="a")
-        qrels[q] = dict(zip(judgments[q], column.ranked, strict=True))
-    metrics = list(ir_measures.iter_calc(list(measures), qrels, runs))
-    assert len(metrics) == 40 * len(measures)
+    for qid in (str(number) for number in range(40)):
+        judged, run = random_query(rng, [-1, 0, 1, 2], ["a", "b"])
+        docnos = list(judged)
+        column = toma_column(ranking(run_of(*docnos)), judged, aspects, gate="a")
+        class_by_docno = dict(zip(docnos, column.ranked, strict=True))
+        judgments[qid], runs[qid], qrels[qid] = judged, run, class_by_docno
+    metrics = list(ir_measures.iter_calc(list(BASES_WITHOUT_GAINS), qrels, runs))
+    assert len(metrics) == 40 * len(BASES_WITHOUT_GAINS)
     for metric in metrics:
-        q, (base, params) = metric.query_id, measures[metric.measure]
-        assert toma(runs[q], judgments[q], aspects, base, params, gate="a") == pytest.approx(
-            metric.value, abs=1e-9
-        )
+        qid = metric.query_id
+        base, params = BASES_WITHOUT_GAINS[metric.measure]
+        value = toma(runs[qid], judgments[qid], aspects, base, params, gate="a")
+        assert value == pytest.approx(metric.value, abs=1e-9)
 
 
 def test_ndcg_of_nothing() -> None:
