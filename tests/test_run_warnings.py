@@ -67,13 +67,25 @@ def test_documents_of_other_topics_are_no_judged_documents() -> None:
     assert len(by_evaluate(swapped)) == 1
 
 
+#: As RUN, with documents none of which is judged.
+UNJUDGED_RUN = RUN.assign(docno=[f"x{number}" for number in range(12)])
+
+
 @pytest.mark.parametrize("evaluate", [by_ir_measures, by_evaluate])
-def test_small_and_ordinary_runs_do_not_warn(evaluate: Callable[..., list[str]]) -> None:
-    other = RUN.assign(docno=[f"x{number}" for number in range(12)])
-    assert evaluate(other[:9]) == []  # too few to tell
-    assert evaluate(other, QRELS[3:]) == []
-    assert evaluate(pd.concat([other, RUN[11:]])) == []
-    assert evaluate(RUN[:1]) == []
+@pytest.mark.parametrize(
+    ("run", "qrels"),
+    [
+        (UNJUDGED_RUN[:9], QRELS),  # too few rows to tell
+        (UNJUDGED_RUN, QRELS[3:]),
+        (pd.concat([UNJUDGED_RUN, RUN[11:]]), QRELS),
+        (RUN[:1], QRELS),
+    ],
+    ids=["a small run", "few judgments", "one judged document", "one document"],
+)
+def test_small_and_ordinary_runs_do_not_warn(
+    run: pd.DataFrame, qrels: pd.DataFrame, evaluate: Callable[..., list[str]]
+) -> None:
+    assert evaluate(run, qrels) == []
 
 
 def test_an_empty_run_does_not_warn() -> None:
@@ -93,20 +105,29 @@ def test_each_run_without_a_common_query_warns() -> None:
     assert "the qrels have queries such as q1, q2, the run has queries such as z1" in results[0][0]
 
 
+def test_each_run_without_a_judged_document_warns() -> None:
+    """Also the second of the same documents."""
+    for prefix in "aabcde":
+        run = RUN.assign(docno=[f"{prefix}{number}" for number in range(12)])
+        assert len(by_ir_measures(run)) == 1
+
+
 def test_runs_of_a_call_without_a_judged_document_warn() -> None:
-    """Three are named, the fourth ends the list."""
-    runs = [RUN.assign(docno=[f"{name}{n}" for n in range(12)]) for name in "aabcde"]
-    assert [len(by_ir_measures(run)) for run in runs] == [1] * 6
+    """Of six runs of one experiment, three are named, and the fourth message ends the list."""
+    runs = [RUN.assign(docno=[f"{prefix}{n}" for n in range(12)]) for prefix in "aabcde"]
     messages = by_experiment(runs)
-    assert len(messages) == 4
+    assert len(messages) == 3 + 1
     assert "further cases are not reported" in messages[-1]
 
 
 def test_each_run_with_repeated_documents_warns() -> None:
-    """Only the first did."""
-    results = [by_ir_measures(pd.concat([RUN, RUN[row : row + 1]])) for row in (0, 0, 1, 2, 3, 4)]
-    assert list(map(len, results)) == [1] * 6
-    assert "such as 0000 (1 surplus row). Each" in results[0][0]
+    """Evaluated one by one; the same repetition twice, and five different ones."""
+    for position in (0, 0, 1, 2, 3, 4):
+        repeated_row = RUN[position : position + 1]
+        messages = by_ir_measures(pd.concat([RUN, repeated_row]))
+        assert len(messages) == 1
+        docno = repeated_row["docno"].item()  # 0000 to 0004
+        assert f"such as {docno} (1 surplus row). Each" in messages[0]
 
 
 # --- scores ---------------------------------------------------------------------------------------
@@ -169,17 +190,18 @@ def test_scores_that_are_no_real_numbers_are_errors(
         evaluate(RUN.assign(score=scores))
 
 
-def test_each_run_with_such_scores_warns() -> None:
-    results = [
-        by_ir_measures(RUN.assign(score=np.arange(12) * scale))
-        for scale in (1e-50, 1e-50, 1e-51, 1e-52, 1e50)
-    ]
-    assert list(map(len, results)) == [1] * 5
+def test_each_run_whose_scores_32_bit_floats_confuse_warns() -> None:
+    """They are too small or too large, so that all of them are 0 or infinite. One run is evaluated twice."""
+    for scale in (1e-50, 1e-50, 1e-51, 1e-52, 1e50):
+        run = RUN.assign(score=np.arange(12) * scale)
+        assert len(by_ir_measures(run)) == 1
 
 
-def test_a_ranking_by_such_scores_is_that_by_docno() -> None:
-    qrels = {"q1": {f"d{number}": int(number == 0) for number in range(5)}}
-    run = {"q1": {f"d{number}": (5 - number) * 1e-50 for number in range(5)}}
+def test_a_ranking_by_scores_that_32_bit_floats_confuse_is_that_by_docno() -> None:
+    """All scores are 0 as 32-bit floats, and ties are ranked by docno, descending: d4 to d0."""
+    qrels = {"q1": {"d0": 1, "d1": 0, "d2": 0, "d3": 0, "d4": 0}}
+    run = {"q1": {"d0": 5e-50, "d1": 4e-50, "d2": 3e-50, "d3": 2e-50, "d4": 1e-50}}
     with pytest.warns(ma.MultiAspectWarning, match="32-bit"):
         value = On(base="RR").calc_aggregate(qrels, run)
-    assert value == 1 / 5
+    rank_of_d0 = 5
+    assert value == 1 / rank_of_d0

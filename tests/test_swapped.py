@@ -128,28 +128,35 @@ RANKED = {
 GRADES = {f"q{q}": {f"d{d}": int(RANDOM.integers(3)) for d in range(0, 20, 2)} for q in range(3)}
 
 
+GRADES_AS_SCORES = pd.DataFrame(
+    [
+        (qid, docno, grade)
+        for qid, documents in GRADES.items()
+        for docno, grade in documents.items()
+    ],
+    columns=["qid", "docno", "score"],
+)
+
+
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
-@pytest.mark.parametrize("scores", [MANY, RANKED])
-@pytest.mark.parametrize("runs", [GRADES, {"x": GRADES}, pd.DataFrame])
-def test_dicts_of_numbers_are_told_apart_by_their_numbers(scores: Any, runs: Any) -> None:
-    """Either could be meant, so that is a warning; such values looked right."""
-    if runs is pd.DataFrame:
-        runs = pd.DataFrame(
-            [(q, d, grade) for q, documents in GRADES.items() for d, grade in documents.items()]
-        )
-        runs = runs.set_axis(["qid", "docno", "score"], axis=1)
+@pytest.mark.parametrize("scores", [MANY, RANKED], ids=["fractions", "whole numbers"])
+@pytest.mark.parametrize(
+    "grades", [GRADES, {"x": GRADES}, GRADES_AS_SCORES], ids=["dict", "runs by name", "frame"]
+)
+def test_dicts_of_numbers_are_told_apart_by_their_numbers(scores: Any, grades: Any) -> None:
+    """Grades given as runs, and scores as qrels: either could be meant, so that this is a warning."""
     with pytest.warns(MultiAspectWarning, match=rf"few scores \(0, 1, 2\).* {QUESTION}"):
-        ma.evaluate(runs, scores, ma.TOMA, progress=False)
+        ma.evaluate(grades, scores, ma.TOMA, progress=False)
 
 
 @pytest.mark.parametrize("aspect", ["relevance", "credibility"])
 def test_judgments_among_the_files_of_runs(tmp_path: Path, aspect: str) -> None:
-    """In JSON, both have the same form; the values are perfect."""
-    trust = {
-        qid: {docno: (n + int(qid[1])) % 3 for n, docno in enumerate(labels)}
-        for qid, labels in GRADES.items()
-    }
-    for name, content in {"relevance": GRADES, "credibility": trust, "run": MANY}.items():
+    """In JSON, both have the same form: a file of labels would be a run that is perfect."""
+    credibility: dict[str, dict[str, int]] = {}
+    for topic, (qid, labels) in enumerate(GRADES.items()):
+        # 0, 1, 2, 0, …, beginning with another label in each topic.
+        credibility[qid] = {docno: (topic + n) % 3 for n, docno in enumerate(labels)}
+    for name, content in {"relevance": GRADES, "credibility": credibility, "run": MANY}.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
     qrels = ma.read_qrels(
         {name: tmp_path / f"{name}.json" for name in ("relevance", "credibility")}
@@ -164,28 +171,33 @@ def test_judgments_among_the_files_of_runs(tmp_path: Path, aspect: str) -> None:
 
 @pytest.mark.parametrize("form", ["json", "tsv"])
 def test_a_run_with_whole_scores_as_judgments(tmp_path: Path, form: str) -> None:
-    rows = [
-        (qid, docno, int(score))
-        for qid, scores in RANKED.items()
-        for docno, score in scores.items()
-    ]
-    lines = "".join(f"{qid}\t{docno}\t{score}\n" for qid, docno, score in rows)
-    whole = {
-        qid: {docno: int(score) for docno, score in scores.items()}
-        for qid, scores in RANKED.items()
+    """Each of the 20 documents of a topic has another number, as ranks have and grades have not."""
+    scores = {
+        qid: {docno: int(score) for docno, score in documents.items()}
+        for qid, documents in RANKED.items()
     }
-    text = json.dumps(whole) if form == "json" else f"query-id\tcorpus-id\tscore\n{lines}"
+    if form == "json":
+        text = json.dumps(scores)
+    else:
+        lines = ["query-id\tcorpus-id\tscore"]
+        for qid, documents in scores.items():
+            lines += [f"{qid}\t{docno}\t{score}" for docno, score in documents.items()]
+        text = "\n".join(lines) + "\n"
     (tmp_path / "whole").write_text(text)
     with pytest.warns(MultiAspectWarning, match=rf"whole: 20 distinct labels, .* {QUESTION}"):
         ma.read_qrels(tmp_path / "whole")
-    # A scale from 0 to 100, with several documents of a grade.
-    grades = {
-        qid: {docno: 10 * (n // 2) for n, docno in enumerate(scores)}
-        for qid, scores in RANKED.items()
-    }
-    grades["q0"] = {docno: 95 + n // 2 for n, docno in enumerate(RANKED["q0"])}
+
+
+def test_judgments_on_a_scale_of_a_hundred_grades_are_no_run(tmp_path: Path) -> None:
+    """Two documents of a topic have each grade."""
+    docnos = [f"d{number}" for number in range(20)]
+    in_tens = {docno: 10 * (number // 2) for number, docno in enumerate(docnos)}  # 0 to 90
+    at_the_top = {docno: 95 + number // 2 for number, docno in enumerate(docnos)}  # 95 to 104
+    grades = {"q0": at_the_top, "q1": in_tens, "q2": in_tens}
     (tmp_path / "grades").write_text(json.dumps(grades))
-    assert ma.read_qrels(tmp_path / "grades")["label"].nunique() > 11
+    with no_warnings():
+        labels = ma.read_qrels(tmp_path / "grades")["label"]
+    assert labels.nunique() == 10 + 10
 
 
 @no_warnings()
@@ -214,22 +226,36 @@ def test_ordinary_runs_and_qrels_are_not_doubted() -> None:
     )
 
 
-def test_no_question_where_arguments_are_right() -> None:
-    whole = {
-        qid: dict(zip(documents, (2, 1, 0), strict=False)) for qid, documents in LABELS.items()
-    }
-    for runs, qrels, measures in (
+#: Scores that may be grades.
+WHOLE_SCORES = {
+    qid: dict(zip(documents, (2, 1, 0), strict=False)) for qid, documents in LABELS.items()
+}
+
+
+@pytest.mark.parametrize(
+    ("runs", "qrels", "measure"),
+    [
         ({"a": RUN}, QRELS, "CAM(aspects='unknown')"),
         ({"a": RUN.drop(columns="score")}, QRELS, "AP"),
         (iter([("a", RUN.drop(columns="score"))]), QRELS, "AP"),
         (FRACTIONS, FRACTIONS, "AP"),
-        # Scores that may be grades, and errors about something else.
-        ({"a": whole}, LABELS, "CAM(aspects='unknown')"),
-        ({"a": whole, "b": {"other": whole["q1"]}}, LABELS, "AP"),
-    ):
-        with pytest.raises(MultiAspectError) as caught:
-            ma.evaluate(runs, qrels, measures, progress=False)
-        assert "swapped" not in str(caught.value)
+        ({"a": WHOLE_SCORES}, LABELS, "CAM(aspects='unknown')"),
+        ({"a": WHOLE_SCORES, "b": {"other": WHOLE_SCORES["q1"]}}, LABELS, "AP"),
+    ],
+    ids=[
+        "unknown aspects",
+        "no scores",
+        "no scores of an iterator",
+        "two runs",
+        "unknown aspects, whole scores",
+        "no topic in common, whole scores",
+    ],
+)
+def test_no_question_where_arguments_are_right(runs: Any, qrels: Any, measure: str) -> None:
+    """The errors about something else do not ask whether arguments are swapped."""
+    with pytest.raises(MultiAspectError) as caught:
+        ma.evaluate(runs, qrels, measure, progress=False)
+    assert "swapped" not in str(caught.value)
 
 
 def test_a_frame_of_both_has_aspects_that_are_selected() -> None:
@@ -241,22 +267,24 @@ def test_a_frame_of_both_has_aspects_that_are_selected() -> None:
     assert len(ma.evaluate(both, both, ma.CAM(aspects={"credibility": 1}), progress=False)) == 3
 
 
+def runs_of_two_topics(n_documents: int) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the runs a and b on the topics q0 and q1 as dictionaries of three levels."""
+    run = {f"q{q}": {f"d{q}-{d}": float(d) for d in range(n_documents)} for q in range(2)}
+    return {"a": run, "b": run}
+
+
 def test_documents_do_not_become_aspects() -> None:
-    """Earlier, this required one column per document."""
-    many = {
-        name: {f"q{q}": {f"d{q}-{d}": float(d) for d in range(101)} for q in range(2)}
-        for name in "ab"
-    }
+    """As qrels, runs by name have names as topics, topics as documents, and documents as aspects."""
+    runs = runs_of_two_topics(n_documents=101)
     with pytest.raises(
         MultiAspectError, match=f"got labels of 101 aspects for document q0, query a.* {QUESTION}"
     ):
-        ma.evaluate(GRADES, many, ma.TOMA, progress=False)
-    few = {
-        name: {qid: dict(list(documents.items())[:30]) for qid, documents in run.items()}
-        for name, run in many.items()
-    }
+        ma.evaluate(GRADES, runs, ma.TOMA, progress=False)
+
+
+def test_labels_that_are_fractions_are_no_question_beside_runs_by_name() -> None:
     with pytest.raises(MultiAspectError) as caught:
-        ma.evaluate(few, {"q0": {"d0-1": 0.5}}, "AP", progress=False)
+        ma.evaluate(runs_of_two_topics(n_documents=30), {"q0": {"d0-1": 0.5}}, "AP", progress=False)
     assert "swapped" not in str(caught.value)
 
 
@@ -279,16 +307,24 @@ def test_runs_that_are_read_when_asked_for_are_not_read_to_ask() -> None:
 
 
 def test_the_error_remains_where_arguments_cannot_be_read_to_ask() -> None:
+    """A lazy frame is not read, so that it is not known whether it has judgments."""
+    lazy_run = as_polars(RUN).lazy()
     with pytest.raises(
         MultiAspectError, match=r"^run 1: expected a data frame in memory, got a lazy"
     ):
-        ma.evaluate(as_polars(RUN).lazy(), QRELS, MEASURE, progress=False)
+        ma.evaluate(lazy_run, QRELS, MEASURE, progress=False)
 
 
-@pytest.mark.parametrize("scores", [[2.0, 1.0, 1.0, 1.0], [np.inf, 1.0, 1.0, 1.0]])
-def test_the_error_is_the_one_that_was_raised(scores: list[float]) -> None:
-    """Reading the run as qrels fails for another, irrelevant reason."""
-    docnos = ["a", "a", "b", "a"] if scores[0] == 2 else ["a", "c", "b", "a"]
+@pytest.mark.parametrize(
+    ("docnos", "scores"),
+    [
+        (["a", "a", "b", "a"], [2.0, 1.0, 1.0, 1.0]),
+        (["a", "c", "b", "a"], [np.inf, 1.0, 1.0, 1.0]),
+    ],
+    ids=["two labels of a document", "an infinite label"],
+)
+def test_the_error_is_the_one_that_was_raised(docnos: list[str], scores: list[float]) -> None:
+    """To ask whether arguments are swapped, the run is read as qrels, which fails for another reason."""
     run = pd.DataFrame({"qid": ["1", "1", "1", "2"], "docno": docnos, "bm25": scores})
     with pytest.raises(
         MultiAspectError, match="expected a column score, got the columns qid, docno, bm25"

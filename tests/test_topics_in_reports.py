@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
-import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from report_world import Page
+from strategies import no_warnings
 from test_clusters import random_world
 from test_macro_means import COLLECTIONS, FRAME, WITHIN
 
@@ -31,19 +32,24 @@ def test_all_tests_and_intervals_take_clusters_into_account(clustered) -> None:
     pd.testing.assert_frame_equal(clustered.systems, means)
     power = discriminative_power(VALUES, "t", cluster=CLUSTERS)
     pd.testing.assert_frame_equal(clustered.power.table, power.table)
+    columns = ["measure", "name", "difference", "asl", "p"]
     for baseline in VALUES["name"].unique():
-        tests = compare_with_baseline(VALUES, baseline, cluster=CLUSTERS)
-        own = clustered.comparisons[clustered.comparisons["baseline"] == baseline].reset_index(
-            drop=True
-        )
-        columns = ["measure", "name", "difference", "asl", "p"]
-        pd.testing.assert_frame_equal(own[columns], tests[columns])
-    assert clustered.summary.startswith("Over 56 topics in 14 clusters, ")
-    rows = compare_with_baseline(VALUES, "run 0", cluster=CLUSTERS).set_index(["measure", "name"])
-    name = re.search(r"clusters, (run \d)", clustered.summary)[1]
-    low, high = rows.loc[("AP", name), ["low", "high"]]
-    assert f"[{low:.4f}, {high:.4f}]".replace("-", "−") in clustered.summary.replace("-", "−")
+        expected = compare_with_baseline(VALUES, baseline, cluster=CLUSTERS)
+        is_of_baseline = clustered.comparisons["baseline"] == baseline
+        comparisons = clustered.comparisons[is_of_baseline].reset_index(drop=True)
+        pd.testing.assert_frame_equal(comparisons[columns], expected[columns])
     assert "14 clusters" in " ".join(clustered.robustness.notes)
+
+
+def test_the_summary_takes_clusters_into_account(clustered) -> None:
+    """It begins as "Over 56 topics in 14 clusters, run 2 is …", and has the interval of the difference."""
+    beginning = "Over 56 topics in 14 clusters, "
+    assert clustered.summary.startswith(beginning)
+    name = clustered.summary[len(beginning) : len(beginning) + len("run 0")]
+    tests = compare_with_baseline(VALUES, "run 0", cluster=CLUSTERS).set_index(["measure", "name"])
+    low, high = tests.loc[("AP", name), ["low", "high"]]
+    summary_with_hyphens = clustered.summary.replace("−", "-")
+    assert f"[{low:.4f}, {high:.4f}]" in summary_with_hyphens
 
 
 def test_a_page_states_clusters(clustered) -> None:
@@ -71,16 +77,22 @@ def test_one_cluster_of_all_topics_is_refused() -> None:
             ma.report(values, cluster=dict.fromkeys(COLLECTIONS, "all"))
 
 
+def nest_qid(qid: str) -> str:
+    """Return "0_1", "0_2", "0_3", "0_4", "1_1", … for "q00", "q01", …"""
+    number = int(qid[1:])
+    return f"{number // 4}_{number % 4 + 1}"
+
+
 def test_qids_that_look_nested_are_one_warning() -> None:
-    nested = VALUES.assign(
-        qid=VALUES["qid"].map(lambda qid: f"{int(qid[1:]) // 4}_{int(qid[1:]) % 4 + 1}")
-    )
+    """Though a report evaluates several things; none if the clusters are given, as by a pattern."""
+    nested = VALUES.assign(qid=VALUES["qid"].map(nest_qid))
     with pytest.warns(
         MultiAspectWarning, match=r"^56 topics look like 14 groups .*: pass cluster="
     ) as warned:
         ma.report(nested, baseline="run 0")
     assert len(warned) == 1
-    ma.report(nested, baseline="run 0", cluster=r"(\d+)_.*")
+    with no_warnings():
+        ma.report(nested, baseline="run 0", cluster=r"(\d+)_.*")
 
 
 def test_readers_can_choose_macro_means() -> None:
@@ -122,51 +134,81 @@ def test_the_command_takes_clusters_and_macro_means(cli, trec_files, tmp_path) -
     assert "macro (2 groups)" in Path("report.html").read_text(encoding="utf-8")
 
 
-def test_a_report_of_answers_takes_clusters_and_macro_means(tmp_path, monkeypatch, capsys) -> None:
+@pytest.fixture
+def judged_turns(tmp_path, monkeypatch):
+    """Write answers on three turns of 12 conversations, six of each group: "x/1_1" to "y/6_3"."""
     monkeypatch.chdir(tmp_path)
-    rows = [
-        {
-            "qid": f"{group}/{topic}_{turn}",
-            "name": run,
-            "faithful": (topic * turn + len(run)) % 5 / 4,
-        }
-        for group in ("x", "y")
-        for topic in range(1, 7)
-        for turn in (1, 2, 3)
-        for run in ("base", "new")
+    rows, groups = [], []
+    for group, conversation, turn in itertools.product("xy", range(1, 7), range(1, 4)):
+        qid = f"{group}/{conversation}_{turn}"
+        groups.append(f"{qid} {group}\n")
+        for run, shift in {"base": 4, "new": 3}.items():
+            faithful = (conversation * turn + shift) % 5 / 4
+            rows.append({"qid": qid, "name": run, "faithful": faithful})
+    lines = [json.dumps(row) for row in rows]
+    Path("judged.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    Path("by.txt").write_text("".join(groups), encoding="utf-8")
+    clusters = r"([^_]+)_\d+"  # the conversation of a qid
+    return [
+        "judged.jsonl",
+        "--by",
+        "by.txt",
+        "--macro",
+        "--cluster",
+        clusters,
+        "--baseline",
+        "base",
     ]
-    Path("judged.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    Path("by.txt").write_text(
-        "".join(f"{row['qid']} {row['qid'][0]}\n" for row in rows), encoding="utf-8"
-    )
-    options = ["--by", "by.txt", "--macro", "--cluster", r"([^_]+)_\d+", "--baseline", "base"]
-    assert main(["answers", "judged.jsonl", *options, "-o", "report.html"]) == 0
+
+
+def test_a_report_of_answers_takes_clusters_and_macro_means(judged_turns) -> None:
+    assert main(["answers", *judged_turns, "-o", "report.html"]) == 0
     text = Path("report.html").read_text(encoding="utf-8")
     assert "36 topics in 12 clusters of 3: 11 degrees of freedom" in text
     assert "macro (2 groups)" in text
-    assert main(["answers", "judged.jsonl", *options, "--margin", "0.1", "-o", "report.html"]) == 2
+
+
+def test_a_report_of_answers_takes_no_margin(judged_turns, capsys) -> None:
+    assert main(["answers", *judged_turns, "--margin", "0.1", "-o", "report.html"]) == 2
     assert "--margin applies to tables" in capsys.readouterr().err
 
 
-def test_estimates_with_human_judgments_take_clusters(tmp_path, monkeypatch, capsys) -> None:
+@pytest.fixture
+def model_and_human():
+    """Return values by a model of all topics, and nearly the same by humans of the first eight clusters."""
     model = VALUES.assign(value=0.2 + VALUES["value"] / 2)
-    human = model[model["qid"].map(CLUSTERS) < "c09"].copy()
-    human["value"] += 0.01 * (human["qid"].str[-1] == "1")
+    cluster_of_row = model["qid"].map(CLUSTERS)
+    human = model[cluster_of_row < "c09"].copy()
+    ends_in_1 = human["qid"].str.endswith("1")
+    human.loc[ends_in_1, "value"] += 0.01
+    return model, human
+
+
+def test_estimates_with_human_judgments_take_clusters(model_and_human) -> None:
+    model, human = model_and_human
     expected = ma.analysis.prediction_powered(human, model, baseline="run 0", cluster=CLUSTERS)
     report = ma.report(model, human=human, baseline="run 0", cluster=CLUSTERS)
     pd.testing.assert_frame_equal(report.powered.table, expected.table)
+
+
+def test_estimates_with_human_judgments_take_clusters_in_the_shell(
+    model_and_human, tmp_path, monkeypatch, capsys
+) -> None:
+    model, human = model_and_human
     monkeypatch.chdir(tmp_path)
-    for name, values in (("judged", model), ("human", human)):
-        wide = values[values["measure"] == "AP"].rename(columns={"value": "faithful"})
-        wide[["qid", "name", "faithful"]].to_csv(f"{name}.csv", index=False)
-    Path("clusters.txt").write_text(
-        "".join(f"{qid} {name}\n" for qid, name in CLUSTERS.items()), encoding="utf-8"
-    )
+    for file, values in (("judged.csv", model), ("human.csv", human)):
+        answers = values[values["measure"] == "AP"].rename(columns={"value": "faithful"})
+        answers[["qid", "name", "faithful"]].to_csv(file, index=False)
+    lines = [f"{qid} {cluster}\n" for qid, cluster in CLUSTERS.items()]
+    Path("clusters.txt").write_text("".join(lines), encoding="utf-8")
     options = ["answers", "judged.csv", "--human", "human.csv", "--cluster", "clusters.txt"]
     assert main(options) == 0
     table = pd.read_csv(io.StringIO(capsys.readouterr().out), sep="\t")
-    rows = expected.table[expected.table["measure"] == "AP"]
-    assert table["low"].tolist() == pytest.approx(rows["low"].tolist())
+    expected = ma.analysis.prediction_powered(
+        human, model, baseline="run 0", cluster=CLUSTERS
+    ).table
+    of_ap = expected[expected["measure"] == "AP"]
+    assert table["low"].tolist() == pytest.approx(of_ap["low"].tolist())
 
 
 def test_agreement_of_judges_draws_clusters(tmp_path, monkeypatch, capsys) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -90,43 +91,57 @@ def test_qids_that_look_nested_are_a_warning_of_tables_with_tests() -> None:
     ma.systems_table(nested, baseline="run 0", cluster=r"(\d+)_.*")
 
 
+def macro_table(**options: Any) -> object:
+    """Return a table of the collections and their macro mean, with differences from bm25."""
+    return ma.systems_table(
+        FRAME, baseline="bm25", by=COLLECTIONS, macro=True, interval="difference", **options
+    )
+
+
 def test_a_section_of_macro_means() -> None:
-    options: dict[str, Any] = {
-        "baseline": "bm25",
-        "by": COLLECTIONS,
-        "macro": True,
-        "interval": "difference",
-    }
-    table = ma.systems_table(FRAME, decimals=6, **options)
-    text = words(table)
-    assert "macro: mean of 3 groups, which count equally, for these groups (for a new draw" in text
+    """It follows the sections of the table without it, under the title macro."""
+    sections, macro = str(macro_table(decimals=6)).split("\nmacro\n")
     rows = compare_with_baseline(FRAME, "bm25", by=COLLECTIONS, macro=True)
     row = rows[(rows["group"] == "macro") & (rows["name"] == "rerank")].iloc[0]
-    sections = str(table).split("\nmacro\n")
-    assert len(sections) == 2
-    assert f"[{row['low']:.6f}, {row['high']:.6f}]" in sections[1]
-    assert (
-        sections[0].split()
-        == str(ma.systems_table(FRAME, decimals=6, **{**options, "macro": False}))
-        .split("* best")[0]
-        .split()
+    assert f"[{row['low']:.6f}, {row['high']:.6f}]" in macro
+    without_macro = str(
+        ma.systems_table(FRAME, baseline="bm25", by=COLLECTIONS, interval="difference", decimals=6)
     )
+    end_of_sections = without_macro.index("* best")  # the notes begin
+    assert sections.split() == without_macro[:end_of_sections].split()
+
+
+def test_the_note_of_macro_means_says_for_which_groups_they_hold() -> None:
+    """For these groups or, if groups are the clusters, a new draw; nothing is said without a test."""
+    for_these = "for these groups (for a new draw of groups is another question)"
+    for_a_draw = "for a new draw of groups (for these groups is another question)"
+    beginning = "macro: mean of 3 groups, which count equally, for these groups (for a new draw"
+    assert beginning in words(macro_table(decimals=6))
     with errors.silence_warnings():
-        drawn = ma.systems_table(FRAME, cluster=COLLECTIONS, **options)
-        within = ma.systems_table(FRAME, cluster=WITHIN, **options)
-    assert "for a new draw of groups (for these groups is another question)" in words(drawn)
-    assert "for these groups (for a new draw of groups is another question)" in words(within)
-    untested = words(ma.systems_table(FRAME, by=COLLECTIONS, macro=True))
-    assert "macro: mean of 3 groups, which count equally." in untested
+        assert for_a_draw in words(macro_table(cluster=COLLECTIONS))
+        assert for_these in words(macro_table(cluster=WITHIN))
+    without_test = words(ma.systems_table(FRAME, by=COLLECTIONS, macro=True))
+    assert "macro: mean of 3 groups, which count equally." in without_test
+
+
+#: Values on six topics: "same" hardly differs from base, "better" is higher by some 0.2 on each
+#: topic, and "other" is higher or lower.
+MARGIN_RUNS = {
+    "base": [0.5, 0.3, 0.7, 0.2, 0.6, 0.4],
+    "same": [0.51, 0.3, 0.69, 0.2, 0.6, 0.41],
+    "better": [0.7, 0.5, 0.91, 0.42, 0.8, 0.6],
+    "other": [0.2, 0.7, 0.4, 0.6, 0.1, 0.9],
+}
 
 
 def test_margins_are_marked() -> None:
-    runs = {"base": [0.5, 0.3, 0.7, 0.2, 0.6, 0.4], "same": [0.51, 0.3, 0.69, 0.2, 0.6, 0.41]}
-    runs["better"] = [0.7, 0.5, 0.91, 0.42, 0.8, 0.6]
-    runs["other"] = [0.2, 0.7, 0.4, 0.6, 0.1, 0.9]
-    table = ma.systems_table(long(runs), baseline="base", margin=0.1)
-    rows = {line.split()[0]: line.split()[1] for line in str(table).splitlines()[1:5]}
-    assert [rows[name].strip("*.0123456789") for name in runs] == ["", "≈", "†‡", ""]
+    table = ma.systems_table(long(MARGIN_RUNS), baseline="base", margin=0.1)
+    _, *rows = str(table).splitlines()[:5]
+    mark_of_run = {}
+    for row in rows:  # such as "better  *0.6550†‡"
+        name, value_with_marks, *_ = row.split()
+        mark_of_run[name] = re.sub(r"[*.0-9]", "", value_with_marks)
+    assert mark_of_run == {"base": "", "same": "≈", "better": "†‡", "other": ""}
     assert (
         "† differs from base, ‡ is not worse by 0.1, ≈ differs by less than 0.1 (paired t-test, "
         "Holm" in words(table)
@@ -134,17 +149,19 @@ def test_margins_are_marked() -> None:
     latex = table.to_latex()
     assert r"\ddagger" in latex
     assert r"\approx" in latex
-    with pytest.raises(
-        MultiAspectError, match=r"margin=: expected one baseline, got baseline= \['base', 'same'\]"
-    ):
-        ma.systems_table(long(runs), baseline=["base", "same"], margin=0.1)
-    with pytest.raises(
-        MultiAspectError, match="margin=: expected one baseline, got baseline= None"
-    ):
-        ma.systems_table(long(runs), margin=0.1)
-    both = pd.concat([long(runs), long(runs, "RR")], ignore_index=True)
-    by_measure = words(ma.systems_table(both, baseline="base", margin={"AP": 0.1, "RR": 0.2}))
-    assert "‡ is not worse by 0.1 AP, 0.2 RR, ≈" in by_measure
+
+
+def test_margins_by_measure_are_named() -> None:
+    both = pd.concat([long(MARGIN_RUNS), long(MARGIN_RUNS, "RR")], ignore_index=True)
+    table = ma.systems_table(both, baseline="base", margin={"AP": 0.1, "RR": 0.2})
+    assert "‡ is not worse by 0.1 AP, 0.2 RR, ≈" in words(table)
+
+
+@pytest.mark.parametrize("baseline", [["base", "same"], None])
+def test_margins_need_one_baseline(baseline: Any) -> None:
+    message = re.escape(f"margin=: expected one baseline, got baseline= {baseline}")
+    with pytest.raises(MultiAspectError, match=message):
+        ma.systems_table(long(MARGIN_RUNS), baseline=baseline, margin=0.1)
 
 
 @pytest.fixture
