@@ -457,7 +457,7 @@ def test_documents_without_labels_are_not_harmful():
 
 @pytest.mark.parametrize("measure", [NLRE, NGRE], ids=str)
 def test_further_aspects_have_constants_of_their_own(measure):
-    """`mu` is the constant of the first aspect, `nu` that of the others, 0.5 by default."""
+    """`mu` is the constant of the first aspect, `nu` that of the second, both 0.5 by default."""
     qrels = {
         "q1": {"a": {"relevance": 0, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
     }

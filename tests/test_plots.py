@@ -8,7 +8,7 @@ import io
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 from unittest import mock
@@ -196,6 +196,11 @@ def test_axes(name):
             PLOTS[name](wrong)
 
 
+def strings(texts) -> list[str]:
+    """The strings of texts, such as the labels of an axis."""
+    return [text.get_text() for text in texts]
+
+
 def texts_of(figure) -> list:
     """All visible texts of a figure."""
     figure.draw_without_rendering()
@@ -267,36 +272,47 @@ def test_formulas_of_scales_and_of_users_remain():
     assert own.get_parse_math()
 
 
+@cache
+def draw_on_dark_background(name):
+    """Return the figure of a plot, which several tests read."""
+    with plt.style.context("dark_background"):
+        return PLOTS[name]().figure
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("name", PLOTS)
+def test_texts_are_large_enough(name):
+    texts = texts_of(draw_on_dark_background(name))
+    assert texts
+    smallest_size_that_publishers_accept = 6
+    assert min(text.get_fontsize() for text in texts) >= smallest_size_that_publishers_accept
+
+
 @pytest.mark.every(2)
 @pytest.mark.parametrize("name", PLOTS)
 def test_figures_can_be_read_also_on_a_dark_background(name):
-    """Marks of no category have the colour of texts; only the ground of cells, points and bars is light."""
-    with plt.style.context("dark_background"):
-        figure = PLOTS[name]().figure
-    texts = texts_of(figure)
-    assert texts
-    # The smallest size that publishers accept.
-    assert min(text.get_fontsize() for text in texts) >= 6
-    on_cells = ("correlation_heatmap", "explanation")
-    drawn = [] if name in on_cells else texts
-    if name != "weightings":  # which are on bars
-        drawn += [
-            line
-            for line in figure.findobj(matplotlib.lines.Line2D)
-            if line.get_linestyle() != "None"
-        ]
-        drawn += figure.findobj(matplotlib.collections.LineCollection)
-    colours = np.vstack([matplotlib.colors.to_rgba_array(artist.get_color()) for artist in drawn])
-    assert colours[:, :3].max(axis=1).min() > 0.4
+    """Texts and lines are light, unless the plot draws them on light cells or bars."""
+    figure = draw_on_dark_background(name)
+    artists = []
+    if name not in ("correlation_heatmap", "explanation"):  # with texts on light cells
+        artists += texts_of(figure)
+    if name != "weightings":  # with lines on light bars
+        lines = figure.findobj(matplotlib.lines.Line2D)
+        artists += [line for line in lines if line.get_linestyle() != "None"]
+        artists += figure.findobj(matplotlib.collections.LineCollection)
+    for artist in artists:
+        for red, green, blue, _opacity in matplotlib.colors.to_rgba_array(artist.get_color()):
+            assert max(red, green, blue) > 0.4
 
 
 @pytest.mark.parametrize("name", DRAW)
 def test_missing_matplotlib(name, monkeypatch):
     for module in ("matplotlib", "matplotlib.pyplot", "matplotlib.axes"):
-        monkeypatch.setitem(sys.modules, module, None)
+        monkeypatch.setitem(sys.modules, module, None)  # importing it raises an ImportError
     with pytest.raises(ImportError, match=r'pip install "pt-multiaspect\[plots\]"') as caught:
         DRAW[name]()
-    assert "." not in str(caught.value)  # names no host
+    has_host_name = "." in str(caught.value)  # such as that of a package index
+    assert not has_host_name
 
 
 @pytest.mark.slow
@@ -317,50 +333,87 @@ def test_settings_of_matplotlib_stay():
 # -- systems --------------------------------------------------------------------------------
 
 
+def label_of_move(move: float) -> str:
+    """How the label of a system says by how many ranks it moves up from one measure to the other."""
+    if move == 0:
+        return "="
+    if move > 0:
+        return f"↑{move:g}"
+    return f"↓{-move:g}"
+
+
 def test_systems():
+    """A point per system, by its means; the title says how alike the measures rank them."""
     ax = plots.systems(PERQUERY.sample(frac=1, random_state=1), "AP", "RR", label=3)
     assert rows_of(offsets(ax)) == rows_of(MEANS[["AP", "RR"]])
     tau = kendalltau(MEANS["AP"], MEANS["RR"]).statistic
     assert ax.get_title() == f"Kendall’s τ-b = {tau:.3f} (8 systems, 6 topics)"
     assert ax.get_xlabel().startswith("AP")
     assert ax.get_ylabel().startswith("RR")
-    assert ax.get_legend().get_texts()[-1].get_text() == "other systems"
+    assert strings(ax.get_legend().get_texts())[-1] == "other systems"
+
+
+def test_labels_of_systems():
+    """The best system and those that move most are named, with their moves, such as "run 3 ↑2"."""
+    ax = plots.systems(PERQUERY.sample(frac=1, random_state=1), "AP", "RR", label=3)
     ranks = MEANS.rank(ascending=False)
     moves = ranks["AP"] - ranks["RR"]
     best = MEANS["AP"].idxmax()
     assert best == MEANS["RR"].idxmax()
-    names = [text.get_text().rsplit(" ", 1)[0] for text in ax.texts]
-    assert names[0] == best
-    assert moves[names[1:]].abs().tolist() == moves.drop(best).abs().nlargest(2).tolist()
-    for name, text in zip(names, ax.texts, strict=True):
-        move = text.get_text().rsplit(" ", 1)[1]
-        assert moves[name] == (
-            0 if move == "=" else float(move[1:]) * (1 if move[0] == "↑" else -1)
-        )
-        assert text.xy == pytest.approx(tuple(MEANS.loc[name, ["AP", "RR"]]))
+
+    names = []
+    for text in ax.texts:
+        name, move = text.get_text().rsplit(" ", 1)
+        names.append(name)
+        assert move == label_of_move(moves[name])
+        assert text.xy == pytest.approx((MEANS.loc[name, "AP"], MEANS.loc[name, "RR"]))
+
+    first, *others = names
+    assert first == best
+    largest_moves = moves.drop(best).abs().nlargest(2)
+    assert moves[others].abs().tolist() == largest_moves.tolist()
+
+
+def forty_systems() -> pd.DataFrame:
+    """Random values of the measures x and y; run 7 is the highest on x, run 8 the lowest on y."""
+    values = np.random.default_rng(5).random((40, 6, 2))  # systems, topics, measures
+    values[7, :, 0] = 2.0
+    values[8, :, 1] = -1.0
+    return array_frame(values, ["x", "y"])
 
 
 @pytest.mark.parametrize("direction", ["higher", "lower"])
 def test_of_many_systems_the_baseline_and_the_best_are_named(direction):
-    values = np.random.default_rng(5).random((40, 6, 2))
-    values[7, :, 0], values[8, :, 1] = 2.0, -1.0
-    perquery = array_frame(values, ["x", "y"])
+    perquery = forty_systems()  # run 7 is the best on x; run 8 is the lowest on y
     measures = {"x": "higher", "y": direction}
+
     ax = plots.systems(perquery, "x", "y", baseline="run 20", measures=measures)
-    best = perquery[perquery["measure"] == "y"].groupby("name")["value"].mean()
-    best_on_y = best.idxmin() if direction == "lower" else best.idxmax()
-    names = [text.get_text().rsplit(" ", 1)[0] for text in ax.texts]
+
+    means = perquery.pivot_table(index="name", columns="measure", values="value")
+    best_on_y = "run 8" if direction == "lower" else means["y"].idxmax()
+    names = [text.rsplit(" ", 1)[0] for text in strings(ax.texts)]  # without the move
     assert names[:3] == ["run 20", "run 7", best_on_y]
-    baseline = ax.collections[0]
-    assert ax.get_legend().get_texts()[0].get_text() == "baseline"
-    assert rows_of(baseline.get_offsets()) == rows_of([values[20].mean(axis=0)])
+    assert strings(ax.get_legend().get_texts())[0] == "baseline"
+    baseline, *_others = ax.collections
+    assert rows_of(baseline.get_offsets()) == rows_of([means.loc["run 20"]])
     assert len(offsets(ax)) == 40
     assert faults_of_labels(ax) == []
-    unnamed = plots.systems(perquery, "x", "y", baseline="run 20", label=0, measures=measures)
-    assert not unnamed.texts
-    assert len(unnamed.collections[0].get_offsets()) == 1
+
+
+@pytest.mark.parametrize("direction", ["higher", "lower"])
+def test_without_labels_the_baseline_has_its_mark(direction):
+    measures = {"x": "higher", "y": direction}
+    ax = plots.systems(forty_systems(), "x", "y", baseline="run 20", label=0, measures=measures)
+    assert not ax.texts
+    baseline, *_others = ax.collections
+    assert len(baseline.get_offsets()) == 1
+
+
+def test_the_baseline_of_systems_must_be_one_of_them():
     with pytest.raises(MultiAspectError, match=r"baseline.*run 99"):
-        plots.systems(perquery, "x", "y", baseline="run 99", measures=measures)
+        plots.systems(
+            forty_systems(), "x", "y", baseline="run 99", measures={"x": "higher", "y": "higher"}
+        )
 
 
 @pytest.mark.slow
@@ -457,17 +510,19 @@ def test_names_hide_nothing(n_systems, seed):
 
 
 def test_names_without_room_are_left_out():
+    """Eighteen of twenty systems are at one place, where only some of their names have room."""
     values = 0.5 + np.random.default_rng(4).normal(0, 1e-9, (20, 2, 2))
-    values[0], values[1] = 0, 1
-    ax = plots.systems(array_frame(values), "AP", "RR", label=[f"run {n}" for n in range(20)])
-    assert faults_of_labels(ax) == []
-    assert 2 < len(ax.texts) < 20
-    assert ax.get_title().endswith(f"(20 systems, 2 topics, {20 - len(ax.texts)} names omitted)")
-    assert [text.get_text().split()[1] for text in ax.texts[:3]] == [
-        "0",
-        "1",
-        "2",
-    ]  # the first have preference
+    values[0], values[1] = 0, 1  # runs 0 and 1 are elsewhere
+    names = [f"run {n}" for n in range(20)]
+
+    ax = plots.systems(array_frame(values), "AP", "RR", label=names)
+
+    assert faults_of_labels(ax) == []  # overlapping labels, for example
+    n_named = len(ax.texts)
+    assert 2 < n_named < 20
+    assert ax.get_title().endswith(f"(20 systems, 2 topics, {20 - n_named} names omitted)")
+    first_labels = [text.rsplit(" ", 1)[0] for text in strings(ax.texts)][:3]
+    assert first_labels == ["run 0", "run 1", "run 2"]  # the first have preference
 
 
 @pytest.mark.every(2)
@@ -491,20 +546,24 @@ def panels_of(figure) -> dict[str, object]:
 
 
 def test_values():
+    """A panel per measure has a row per run, the best at the top, with its mean and interval."""
     shuffled = PERQUERY.sample(frac=1, random_state=1)
+
     ax = plots.values(shuffled, ["AP", "RR", "P"], ci=0.9)
-    names = [text.get_text() for text in ax.get_yticklabels()]
+
+    names = strings(ax.get_yticklabels())
     assert names == MEANS["AP"].sort_values(ascending=False).index.tolist()
     panels = panels_of(ax.figure)
     assert list(panels) == ["AP", "RR", "P"]
-    expected = ma.aggregate(PERQUERY, ci=0.9).set_index("name").loc[names]
+    expected = ma.aggregate(PERQUERY, ci=0.9).set_index("name")
     for measure, panel in panels.items():
-        assert means_of(panel) == pytest.approx(dict(enumerate(expected[measure])))
-        columns = [f"{measure} 90% low", f"{measure} 90% high"]
-        ends = ends_of(panel)
-        assert np.array([ends[row] for row in range(8)]) == pytest.approx(
-            expected[columns].to_numpy()
-        )
+        means, ends = means_of(panel), ends_of(panel)  # by row
+        for row, name in enumerate(names):
+            run = expected.loc[name]
+            assert means[row] == pytest.approx(run[measure])
+            assert ends[row] == pytest.approx(
+                (run[f"{measure} 90% low"], run[f"{measure} 90% high"])
+            )
     assert ax.get_title(loc="left") == "mean, 90 % interval"
     assert ax.get_legend() is None
 
@@ -526,46 +585,66 @@ def ends_of(panel) -> dict[int, tuple[float, float]]:
 
 @pytest.mark.parametrize("ci", [0.95, 0.8])
 def test_values_with_a_baseline_have_intervals_of_the_differences(ci):
+    """They are drawn around the mean of the baseline, which has a line and no interval."""
     ax = plots.values(PERQUERY, {"RR": "lower", "AP": "higher"}, baseline="run 3", ci=ci)
-    names = [text.get_text() for text in ax.get_yticklabels()]
+
+    names = strings(ax.get_yticklabels())
     tests = compare_with_baseline(PERQUERY, "run 3", alpha=1 - ci).set_index(["measure", "name"])
     for measure, panel in panels_of(ax.figure).items():
-        at = MEANS.loc["run 3", measure]
-        assert means_of(panel) == pytest.approx(dict(enumerate(MEANS.loc[names, measure])))
-        assert panel.lines[-1].get_xdata() == pytest.approx([at, at])
-        ends = ends_of(panel)
-        assert {names[row] for row in range(8)} - {names[row] for row in ends} == {"run 3"}
-        for row, (low, high) in ends.items():
-            test = tests.loc[(measure, names[row])]
-            assert (low - at, high - at) == pytest.approx((test["low"], test["high"]))
+        mean_of_baseline = MEANS.loc["run 3", measure]
+        line = panel.lines[-1]
+        assert line.get_xdata() == pytest.approx([mean_of_baseline, mean_of_baseline])
+        means, ends = means_of(panel), ends_of(panel)  # by row
+        for row, name in enumerate(names):
+            assert means[row] == pytest.approx(MEANS.loc[name, measure])
+            if name == "run 3":
+                assert row not in ends
+                continue
+            low, high = ends[row]
+            test = tests.loc[(measure, name)]
+            assert low - mean_of_baseline == pytest.approx(test["low"])
+            assert high - mean_of_baseline == pytest.approx(test["high"])
     title = " ".join(ax.get_title(loc="left").split())
-    assert (
-        title == f"mean, with the simultaneous {100 * ci:g} % interval of its difference from run 3"
-    )
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["baseline"]
+    interval = f"simultaneous {100 * ci:g} % interval"
+    assert title == f"mean, with the {interval} of its difference from run 3"
+    assert strings(ax.get_legend().get_texts()) == ["baseline"]
 
 
 def test_values_of_sums_have_no_intervals_of_differences():
-    qrels = {f"q{n}": {f"d{d}": {"relevance": (d + n) % 2} for d in range(6)} for n in range(5)}
-    runs = {
-        name: {qid: {f"d{d}": 1.0 for d in range(length + int(qid[1]))} for qid in qrels}
-        for name, length in {"short": 1, "long": 2}.items()
+    """NumRelRet is a sum over topics, of whose differences there is no test."""
+    topics = ["q0", "q1", "q2", "q3", "q4"]
+    qrels = {
+        qid: {f"d{d}": {"relevance": (d + number) % 2} for d in range(6)}
+        for number, qid in enumerate(topics)
     }
+    runs: dict[str, dict] = {"short": {}, "long": {}}
+    for number, qid in enumerate(topics):  # each topic has one document more than the one before
+        runs["short"][qid] = {f"d{d}": 1.0 for d in range(1 + number)}
+        runs["long"][qid] = {f"d{d}": 1.0 for d in range(2 + number)}
     values = ma.evaluate(runs, qrels, ["NumRel", "NumRelRet", "P@2"], progress=False)
-    ax = plots.values(values, ["NumRelRet", "P@2"], baseline="short")
-    panels = panels_of(ax.figure)
-    assert not ends_of(panels["NumRelRet"])
-    assert len(ends_of(panels["P@2"])) == 1
-    assert ends_of(panels_of(plots.values(values, ["NumRelRet", "P@2"]).figure)["NumRelRet"])
+
+    with_baseline = panels_of(plots.values(values, ["NumRelRet", "P@2"], baseline="short").figure)
+    assert ends_of(with_baseline["NumRelRet"]) == {}
+    assert len(ends_of(with_baseline["P@2"])) == 1  # of the run long
+
+    alone = panels_of(plots.values(values, ["NumRelRet", "P@2"]).figure)
+    assert ends_of(alone["NumRelRet"])
 
 
-def test_values_of_two_runs_one_run_and_without_intervals():
+def test_values_of_two_runs_have_one_interval_of_their_difference():
     two = PERQUERY[PERQUERY["name"].isin(["run 1", "run 2"])]
     ax = plots.values(two, ["AP"], baseline="run 1")
-    assert "simultaneous" not in ax.get_title(loc="left")
     assert len(ends_of(ax)) == 1
+    assert "simultaneous" not in ax.get_title(loc="left")  # which it would be with others
+
+
+def test_values_of_one_run_have_the_interval_of_its_mean():
     one = PERQUERY[PERQUERY["name"] == "run 1"]
     assert len(ends_of(plots.values(one, ["AP"], baseline="run 1"))) == 1
+
+
+def test_values_without_intervals():
+    two = PERQUERY[PERQUERY["name"].isin(["run 1", "run 2"])]
     ax = plots.values(two, ["AP"], baseline="run 1", ci=None)
     assert not ax.collections
     assert ax.get_title(loc="left") == "mean"
@@ -613,38 +692,56 @@ def test_values_name_what_is_wrong():
 # -- upper bounds ---------------------------------------------------------------------------
 
 
+def boxes_of(ax) -> list:
+    """The boxes of a box plot."""
+    return [patch for patch in ax.patches if hasattr(patch, "get_path")]
+
+
 def test_upper_bounds():
+    """Each topic has a box of the values of its strategies, the best value found, and its bound."""
+    # The topics have four strategies; of q9, the bound 0.9 is above the value 0.6.
     ax = plots.upper_bounds(IDEAL, bounds=BOUNDS, measure=ma.CAM @ 10)
+
     topics = ["q1", "q9", "q10"]
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == topics
+    assert strings(ax.get_xticklabels()) == topics
     assert ax.get_ylabel() == "CAM@10"
-    boxes = [patch for patch in ax.patches if hasattr(patch, "get_path")]
+    boxes = boxes_of(ax)
     assert len(boxes) == 3
     for position, (topic, box) in enumerate(zip(topics, boxes, strict=True), 1):
         values = IDEAL.loc[IDEAL["qid"] == topic, "value"]
         extent = box.get_path().get_extents()
-        assert (extent.y0, extent.y1) == pytest.approx(tuple(np.quantile(values, [0.25, 0.75])))
         assert (extent.x0 + extent.x1) / 2 == pytest.approx(position)
-        ends = [
-            y for line in ax.lines for x, y in line.get_xydata().tolist() if abs(x - position) < 0.5
-        ]  # whiskers, caps and the median
-        assert (min(ends), max(ends)) == pytest.approx((values.min(), values.max()))
-    points, proven = ax.collections
-    assert rows_of(points.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
+        assert extent.y0 == pytest.approx(values.quantile(0.25))
+        assert extent.y1 == pytest.approx(values.quantile(0.75))
+        heights = []  # of the ends of whiskers, caps and the median of this box
+        for line in ax.lines:
+            heights += [y for x, y in line.get_xydata() if abs(x - position) < 0.5]
+        assert min(heights) == pytest.approx(values.min())
+        assert max(heights) == pytest.approx(values.max())
+    found, proven = ax.collections
+    assert rows_of(found.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
     assert rows_of(proven.get_offsets()) == [(2, 0.9)]
     assert len(ax.get_legend().get_texts()) == 3
 
 
-def test_upper_bounds_in_other_orders():
+def test_upper_bounds_may_be_sorted_by_bound():
+    # The bounds of q9, q1 and q10 are 0.9, 0.7 and 0.5.
     ax = plots.upper_bounds(IDEAL, bounds=BOUNDS, sort="bound")
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["q9", "q1", "q10"]
-    greatest = IDEAL.groupby("qid")["value"].max().sort_values(ascending=False)
+    assert strings(ax.get_xticklabels()) == ["q9", "q1", "q10"]
+
+
+def test_upper_bounds_without_bounds_are_sorted_by_the_highest_value():
     ax = plots.upper_bounds(IDEAL.rename(columns={"qid": "query_id"}), sort="bound")
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == greatest.index.tolist()
+    highest = IDEAL.groupby("qid")["value"].max().sort_values(ascending=False)
+    assert strings(ax.get_xticklabels()) == highest.index.tolist()
     assert not ax.collections
-    # A bound that is reached has no mark of its own.
-    ax = plots.upper_bounds(IDEAL, bounds=BOUNDS.assign(bound=BOUNDS["value"] + 1e-9))
-    assert len(ax.collections) == 1
+
+
+def test_a_bound_that_is_reached_has_no_mark_of_its_own():
+    reached = BOUNDS.assign(bound=BOUNDS["value"] + 1e-9)
+    ax = plots.upper_bounds(IDEAL, bounds=reached)
+    (found,) = ax.collections
+    assert rows_of(found.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
 
 
 @pytest.mark.parametrize("n_topics", [3, 10, 30])
@@ -666,17 +763,18 @@ def test_names_of_topics_do_not_touch(n_topics):
 )
 def test_many_topics_have_an_order_instead_of_names(sort, label):
     topics = [f"15{n:02}" for n in range(66)]
-    bounds = bound_frame(
-        topics,
-        np.random.default_rng(1).random(66) / 2,
-        np.random.default_rng(2).random(66) / 2 + 0.5,
-    )
+    values = np.random.default_rng(1).random(66) / 2
+    bounds = bound_frame(topics, values, np.random.default_rng(2).random(66) / 2 + 0.5)
+
     ax = plots.upper_bounds(bounds=bounds, sort=sort)
+
     assert not ax.get_xticklabels()
     assert ax.get_xlabel() == label
-    values = dict(ax.collections[0].get_offsets().tolist())
-    order = bounds if sort == "name" else bounds.sort_values("bound", ascending=False)
-    assert [values[position] for position in range(1, 67)] == order["value"].tolist()
+    in_order = bounds if sort == "name" else bounds.sort_values("bound", ascending=False)
+    found, *_proven = ax.collections
+    points = sorted(found.get_offsets().tolist())  # from left to right
+    assert [x for x, _ in points] == list(range(1, 67))
+    assert [y for _, y in points] == in_order["value"].tolist()
 
 
 def test_upper_bounds_name_the_measure_of_the_frames():
@@ -703,101 +801,145 @@ def test_one_topic():
 
 
 def test_asl_curves():
+    """A curve per measure has the levels of the 28 pairs of eight runs, and the limit is a line."""
     ax = plots.asl_curves(POWER)
-    table, curve = POWER.table, POWER.curve()
-    assert len(ax.lines) == len(table) + 1
-    for line, measure in zip(ax.lines, table["measure"], strict=False):
-        levels = curve.loc[curve["measure"] == measure, "asl"]
-        assert line.get_ydata().tolist() == levels.tolist()
-        assert line.get_xdata().tolist() == list(range(1, 29))
-    assert set(ax.lines[-1].get_ydata()) == {0.05}
-    entries = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert entries == [
-        *(f"{row.measure} ({100 * row.power:.1f} %)" for row in table.itertuples()), "α = 0.05"
-    ]  # fmt: skip
-    styles = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in ax.lines}
-    assert len(styles) == len({style[1:] for style in styles}) == 4
+
+    table, levels = POWER.table, POWER.curve()
+    *curves, limit = ax.lines
+    for line, measure in zip(curves, table["measure"], strict=True):
+        assert line.get_xdata().tolist() == list(range(1, 28 + 1))
+        levels_of_measure = levels.loc[levels["measure"] == measure, "asl"]
+        assert line.get_ydata().tolist() == levels_of_measure.tolist()
+    assert set(limit.get_ydata()) == {0.05}
+    names = [f"{row.measure} ({100 * row.power:.1f} %)" for row in table.itertuples()]
+    assert strings(ax.get_legend().get_texts()) == [*names, "α = 0.05"]
+
+
+def test_asl_curves_differ_without_colours():
+    ax = plots.asl_curves(POWER)  # of three measures, and the limit
+    styles = {(line.get_linestyle(), line.get_marker()) for line in ax.lines}
+    assert len(styles) == 4
+    assert len({line.get_color() for line in ax.lines}) > 1
+
+
+def test_axes_of_asl_curves():
+    ax = plots.asl_curves(POWER)
     assert ax.get_yscale() == "log"
-    positive = curve.loc[curve["asl"] > 0, "asl"].min()
     bottom, top = ax.get_ylim()
-    assert bottom <= positive < 10 * bottom
+    levels = POWER.curve()["asl"]
+    lowest = levels[levels > 0].min()
+    assert bottom <= lowest < 10 * bottom
     assert top == 1
+
     ax = plots.asl_curves(POWER, n_pairs=5, top=0.2)
-    assert [len(line.get_xdata()) for line in ax.lines[:-1]] == [5, 5, 5]
+    *curves, _limit = ax.lines
+    assert [len(line.get_xdata()) for line in curves] == [5, 5, 5]
     assert ax.get_ylim() == (bottom, 0.2)
 
 
 @pytest.mark.parametrize(
-    ("top", "limits"), [(None, (1e-4, 1)), (0.1, (1e-4, 0.1)), (1e-5, (1e-6, 1e-5))]
+    ("top", "limits"),
+    [
+        (None, (1e-4, 1)),
+        (0.1, (1e-4, 0.1)),
+        (1e-5, (1e-6, 1e-5)),  # at least a power of ten is shown
+    ],
 )
 def test_axes_of_tiny_levels(top, limits):
-    values = np.random.default_rng(1).normal(0, 0.01, (4, 9, 1)) + np.arange(4)[:, None, None]
+    """The axis ends at 1e-4 where all levels are lower, unless its top is lower."""
+    differences = np.arange(4)[:, None, None]  # of four runs, much larger than the noise
+    values = differences + np.random.default_rng(1).normal(0, 0.01, (4, 9, 1))
     power = discriminative_power(array_frame(values, ["AP"]), test="t")
     assert power.curve()["asl"].max() < 1e-5
     ax = plots.asl_curves(power, top=top)
     assert ax.get_ylim() == pytest.approx(limits)
 
 
-@pytest.mark.slow
-def test_many_measures_with_long_names():
+def values_of_long_names() -> pd.DataFrame:
+    """Values of fifteen measures, whose long names differ in a parameter of the base."""
     measures = [LONG.replace("'nDCG'", f"'RBP(p=0.{n:02})'") for n in range(1, 16)]
-    values = np.random.default_rng(2).random((4, 5, 15))
-    perquery = array_frame(values, measures)
-    ax = plots.asl_curves(discriminative_power(perquery, test="t", correction="holm"))
-    texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert len(set(texts)) == 16
-    assert "before holm" in texts[-1]
-    styles = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in ax.lines}
+    return array_frame(np.random.default_rng(2).random((4, 5, 15)), measures)
+
+
+def draw_long_names(name: str):
+    perquery = values_of_long_names()
+    if name == "asl_curves":
+        return plots.asl_curves(discriminative_power(perquery, test="t", correction="holm"))
+    if name == "correlation_heatmap":
+        return plots.correlation_heatmap(correlation(perquery))
+    first, second, *_ = perquery["measure"].unique()
+    return plots.systems(perquery, first, second)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["asl_curves", "correlation_heatmap", "systems"])
+def test_many_measures_with_long_names_leave_room_for_the_plot(name):
+    ax = draw_long_names(name)
+    figure = ax.figure
+    figure.draw_without_rendering()
+    box = figure.get_tightbbox(figure.canvas.get_renderer())  # in inches
+    assert box.x1 < figure.get_figwidth() + 0.05
+    assert box.y0 > -0.05
+    width = ax.get_window_extent().width / figure.dpi
+    assert width > 0.4 * figure.get_figwidth()
+
+
+@pytest.mark.slow
+def test_many_measures_with_long_names_are_told_apart():
+    curves = draw_long_names("asl_curves")  # fifteen measures, and the limit
+    legend = strings(curves.get_legend().get_texts())
+    assert len(set(legend)) == 16
+    assert "before holm" in legend[-1]
+    styles = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in curves.lines}
     assert len(styles) == 16
-    heat = plots.correlation_heatmap(correlation(perquery))
-    shown = [tick.get_text() for tick in heat.get_xticklabels()]
-    assert len(set(shown)) == 15
-    scatter = plots.systems(perquery, measures[0], measures[1])
-    assert max(map(len, scatter.get_xlabel().split("\n"))) < 70
-    for drawn in (ax, heat, scatter):
-        drawn.figure.draw_without_rendering()
-        box = drawn.figure.get_tightbbox(drawn.figure.canvas.get_renderer())
-        assert box.x1 < drawn.figure.get_figwidth() + 0.05
-        assert box.y0 > -0.05
-        width = drawn.get_window_extent().width / drawn.figure.dpi
-        assert width > 0.4 * drawn.figure.get_figwidth()
+    heatmap = draw_long_names("correlation_heatmap")
+    assert len(set(strings(heatmap.get_xticklabels()))) == 15
+
+
+@pytest.mark.slow
+def test_long_names_of_measures_are_divided_into_lines():
+    lines = draw_long_names("systems").get_xlabel().split("\n")
+    assert max(map(len, lines)) < 70
 
 
 # -- correlations ---------------------------------------------------------------------------
 
 
 def test_correlation_heatmap():
-    ax = plots.correlation_heatmap(MATRIX, title="Kendall’s τ-b")
-    assert np.asarray(ax.images[0].get_array()) == pytest.approx(MATRIX.to_numpy())
-    assert ax.images[0].get_clim() == (0, 1)
+    ax = plots.correlation_heatmap(MATRIX, title="Kendall’s τ-b")  # of AP, RR and P
+    (image,) = ax.images
+    assert np.asarray(image.get_array()) == pytest.approx(MATRIX.to_numpy())
+    assert image.get_clim() == (0, 1)
     assert ax.get_title() == "Kendall’s τ-b"
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["AP", "RR", "P"]
-    for text, value in zip(ax.texts, MATRIX.to_numpy().ravel(), strict=True):
-        assert float(text.get_text().replace("−", "-")) == round(value, 2) + 0.0
-    assert ax.figure.axes[1].get_ylim() == ax.images[0].get_clim()
+    assert strings(ax.get_yticklabels()) == ["AP", "RR", "P"]
+    numbers = [float(text.replace("−", "-")) for text in strings(ax.texts)]
+    assert numbers == [round(value, 2) for value in MATRIX.to_numpy().ravel()]
+    _, colour_bar = ax.figure.axes
+    assert colour_bar.get_ylim() == (0, 1)
+
+
+def luminance(colour) -> float:
+    """The relative luminance of a colour, as the Web Content Accessibility Guidelines define it."""
+    parts = np.array(matplotlib.colors.to_rgb(colour))
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
 
 
 @pytest.mark.slow
 def test_values_are_readable():
+    """The contrast of a number and its cell is at least 4.5, as the same guidelines ask."""
     values = np.linspace(-1, 1, 81).reshape(9, 9)
-    ax = plots.correlation_heatmap(
-        pd.DataFrame(values, index=list("abcdefghi"), columns=list("abcdefghi"))
-    )
+    names = list("abcdefghi")
 
-    def luminance(colour):
-        parts = np.array(matplotlib.colors.to_rgb(colour))
-        return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [
-            0.2126,
-            0.7152,
-            0.0722,
-        ]
+    ax = plots.correlation_heatmap(pd.DataFrame(values, index=names, columns=names))
 
+    (image,) = ax.images
     for text, value in zip(ax.texts, values.ravel(), strict=True):
-        first, second = (
-            luminance(text.get_color()),
-            luminance(ax.images[0].cmap(ax.images[0].norm(value))),
-        )
-        assert (max(first, second) + 0.05) / (min(first, second) + 0.05) >= 4.5
+        of_text = luminance(text.get_color())
+        of_cell = luminance(image.cmap(image.norm(value)))
+        darker, lighter = sorted([of_text, of_cell])
+        contrast = (lighter + 0.05) / (darker + 0.05)
+        assert contrast >= 4.5
 
 
 def test_correlations_that_are_not_defined_and_intervals():
@@ -821,32 +963,29 @@ def test_correlations_that_are_not_defined_and_intervals():
 
 
 def test_crp_curve():
-    other = {"q1": {"d3": 2.0, "d1": 1.0}}
-    curves = {"mine": CURVE, "other": ma.crp_curve(other, QRELS)}
-    ax = plots.crp_over_ranks(curves, "q1")
-    for line, curve in zip(ax.lines, curves.values(), strict=False):
-        part = curve[curve["qid"] == "q1"]
-        assert line.get_xdata().tolist() == part["rank"].tolist()
-        assert line.get_ydata().tolist() == part["crp"].tolist()
-    zero, base, *worst = ax.lines[2:]
-    expected = {tuple(curve.loc[curve["qid"] == "q1", "worst"]) for curve in curves.values()}
-    assert {tuple(line.get_ydata()) for line in worst} == expected
-    turns = [tuple(points.get_offsets()[0]) for points in ax.collections]
-    for turn, curve in zip(turns, curves.values(), strict=True):
-        part = curve[curve["qid"] == "q1"]
-        assert turn == (part["rank"][part["crp"].idxmin()], part["crp"].min())
+    """Each run has a curve of CRP over ranks, a mark at its minimum, and the worst ranking's curve."""
+    other = ma.crp_curve({"q1": {"d3": 2.0, "d1": 1.0}}, QRELS)
+
+    ax = plots.crp_over_ranks({"mine": CURVE, "other": other}, "q1")
+
+    frames = [curve[curve["qid"] == "q1"] for curve in (CURVE, other)]
+    *curves, zero, recall_base, worst, other_worst = ax.lines
+    for line, minimum, frame in zip(curves, ax.collections, frames, strict=True):
+        assert line.get_xdata().tolist() == frame["rank"].tolist()
+        assert line.get_ydata().tolist() == frame["crp"].tolist()
+        lowest = frame.loc[frame["crp"].idxmin()]
+        assert minimum.get_offsets()[0].tolist() == [lowest["rank"], lowest["crp"]]
+    drawn_worst = {tuple(worst.get_ydata()), tuple(other_worst.get_ydata())}
+    assert drawn_worst == {tuple(frame["worst"]) for frame in frames}
     assert set(zero.get_ydata()) == {0}
-    assert set(base.get_xdata()) == {2}
-    assert [text.get_text() for text in ax.texts] == ["R = 2"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "mine",
-        "other",
-        "minimum",
-        "worst ranking",
-    ]
+    assert set(recall_base.get_xdata()) == {2}
+    assert strings(ax.texts) == ["R = 2"]
+    legend = strings(ax.get_legend().get_texts())
+    assert legend == ["mine", "other", "minimum", "worst ranking"]
     assert ax.get_title() == "query q1"
     ax.figure.draw_without_rendering()
-    assert all(tick.get_text().isdigit() for tick in ax.get_xticklabels() if tick.get_visible())
+    ranks = [tick.get_text() for tick in ax.get_xticklabels() if tick.get_visible()]
+    assert all(rank.isdigit() for rank in ranks)
 
 
 def test_crp_curves_of_other_labels_and_one_query():
@@ -1000,25 +1139,26 @@ def test_queries_as_whole_numbers():
 # -- what is drawn --------------------------------------------------------------------------
 
 
-def test_upper_bounds_of_bounds_alone():
-    """They were drawn as boxes of one value each, and their bounds not at all."""
-    for ax in (plots.upper_bounds(BOUNDS), plots.upper_bounds(bounds=BOUNDS)):
-        assert not [patch for patch in ax.patches if hasattr(patch, "get_path")]
-        points, proven = ax.collections
-        assert rows_of(points.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
-        assert rows_of(proven.get_offsets()) == [(2, 0.9)]
-        assert [tick.get_text() for tick in ax.get_xticklabels()] == ["q1", "q9", "q10"]
-        texts = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert texts == ["best value found", "proven upper bound, where higher"]
-    ax = plots.upper_bounds(
-        ma.analysis.upper_bound(
-            QRELS, ma.TOMA(aspects={"relevance": 2, "trust": ma.Aspect([0, 0.5, 1])})
-        ),
-        sort="bound",
-    )
-    assert rows_of(ax.collections[0].get_offsets()) == [
-        (n, 1) for n in range(1, len(ax.get_xticks()) + 1)
-    ]
+@pytest.mark.parametrize("argument", ["first", "bounds="])
+def test_upper_bounds_of_bounds_alone(argument):
+    """Without values of strategies, there are no boxes, but the values found and the bounds."""
+    # The values of q1, q9 and q10 are 0.7, 0.6 and 0.5; the bound of q9 is 0.9, the others reached.
+    ax = plots.upper_bounds(BOUNDS) if argument == "first" else plots.upper_bounds(bounds=BOUNDS)
+    assert boxes_of(ax) == []
+    found, proven = ax.collections
+    assert rows_of(found.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
+    assert rows_of(proven.get_offsets()) == [(2, 0.9)]
+    assert strings(ax.get_xticklabels()) == ["q1", "q9", "q10"]
+    legend = strings(ax.get_legend().get_texts())
+    assert legend == ["best value found", "proven upper bound, where higher"]
+
+
+def test_upper_bounds_of_toma_are_1():
+    toma = ma.TOMA(aspects={"relevance": 2, "trust": ma.Aspect([0, 0.5, 1])})
+    ax = plots.upper_bounds(ma.analysis.upper_bound(QRELS, toma), sort="bound")
+    n_topics = len(ax.get_xticks())
+    found, *_ = ax.collections
+    assert rows_of(found.get_offsets()) == [(position, 1) for position in range(1, n_topics + 1)]
 
 
 @pytest.mark.every(3)
@@ -1040,15 +1180,20 @@ def test_colours_are_the_same_in_all_figures_of_one_kind(values, span):
 
 @pytest.mark.slow
 def test_systems_by_measures_of_which_lower_is_better():
-    esl = PERQUERY[PERQUERY["measure"].isin(["AP", "RR"])]
-    esl = esl.assign(measure=esl["measure"].replace("RR", "ESL"))
-    esl.loc[esl["measure"] == "ESL", "value"] = 2 - esl.loc[esl["measure"] == "ESL", "value"]
-    ax, plain = plots.systems(esl, "AP", "ESL"), plots.systems(PERQUERY, "AP", "RR")
-    assert ax.get_title() == plain.get_title()
-    assert {text.get_text() for text in ax.texts} == {text.get_text() for text in plain.texts}
-    assert ax.yaxis.get_inverted()
-    assert not ax.xaxis.get_inverted()
-    assert ax.get_ylabel() == "ESL\nmean over topics, lower is better"
+    """If the values of ESL are 2 − RR, both rank systems alike, and the plot has the same labels."""
+    perquery = PERQUERY[PERQUERY["measure"].isin(["AP", "RR"])].copy()
+    is_rr = perquery["measure"] == "RR"
+    perquery.loc[is_rr, "value"] = 2 - perquery.loc[is_rr, "value"]
+    perquery.loc[is_rr, "measure"] = "ESL"
+
+    of_rr = plots.systems(PERQUERY, "AP", "RR")
+    of_esl = plots.systems(perquery, "AP", "ESL")
+
+    assert of_esl.get_title() == of_rr.get_title()
+    assert set(strings(of_esl.texts)) == set(strings(of_rr.texts))
+    assert of_esl.yaxis.get_inverted()
+    assert not of_esl.xaxis.get_inverted()
+    assert of_esl.get_ylabel() == "ESL\nmean over topics, lower is better"
 
 
 @pytest.mark.slow
@@ -1102,51 +1247,67 @@ def assert_legible(figure) -> None:
 
 
 def test_weightings_of_two_aspects():
-    measures = dict.fromkeys(("AP", "RR"), "higher")
+    """The difference of two runs is a line over the weight of AP, with a band of its interval."""
+    measures = {"AP": "higher", "RR": "higher"}
     result = ma.analysis.weightings(PERQUERY, measures=measures, n_resamples=5)
     changing = result.pairs[(result.pairs["fraction"] > 0) & (result.pairs["fraction"] < 1)]
     a, b = changing[["a", "b"]].iloc[0]
-    ax = plots.weightings(result, (b, a))
-    line = ax.lines[0].get_xydata()
-    d = MEANS.loc[a] - MEANS.loc[b]
-    assert line[[0, -1], 1] == pytest.approx([d["RR"], d["AP"]])
-    (text,) = ax.texts
-    assert text.get_text() == f"{-d['RR'] / (d['AP'] - d['RR']):.2f}"
+
+    ax = plots.weightings(result, (b, a))  # in either order
+
+    difference = MEANS.loc[a] - MEANS.loc[b]
+    points = ax.lines[0].get_xydata()
+    (_, at_weight_0), (_, at_weight_1) = points[0], points[-1]
+    assert at_weight_0 == pytest.approx(difference["RR"])
+    assert at_weight_1 == pytest.approx(difference["AP"])
+    # The text has the weight w at which w AP + (1 - w) RR is 0.
+    weight_of_ap = -difference["RR"] / (difference["AP"] - difference["RR"])
+    assert strings(ax.texts) == [f"{weight_of_ap:.2f}"]
+
     values = PERQUERY.pivot(index=["name", "qid"], columns="measure", values="value")
-    interval = ttest_1samp((values.loc[a] - values.loc[b])["RR"], 0).confidence_interval(0.95)
-    band = ax.collections[0].get_paths()[0].vertices
-    assert (band[band[:, 0] == 0, 1].min(), band[:, 1][band[:, 0] == 0].max()) == pytest.approx(
-        tuple(interval)
-    )
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["weights of the measure"]
-    least = ma.analysis.weightings(
-        PERQUERY, measures=measures, n_resamples=5, at_least={"AP": 0.6, "RR": 0.1}
-    )
-    assert plots.weightings(least, (a, b)).lines[0].get_xdata()[[0, -1]] == pytest.approx(
-        [0.6, 0.9]
-    )
+    differences_of_rr = (values.loc[a] - values.loc[b])["RR"]
+    low, high = ttest_1samp(differences_of_rr, 0).confidence_interval(0.95)
+    (band,) = ax.collections[0].get_paths()
+    ends_at_weight_0 = [y for x, y in band.vertices if x == 0]
+    assert min(ends_at_weight_0) == pytest.approx(low)
+    assert max(ends_at_weight_0) == pytest.approx(high)
+    assert strings(ax.get_legend().get_texts()) == ["weights of the measure"]
+
+
+def test_weightings_of_two_aspects_are_drawn_where_least_weights_allow():
+    measures = {"AP": "higher", "RR": "higher"}
+    least = {"AP": 0.6, "RR": 0.1}
+    result = ma.analysis.weightings(PERQUERY, measures=measures, n_resamples=5, at_least=least)
+    line, *_ = plots.weightings(result, ("run 0", "run 1")).lines
+    weights_of_ap = line.get_xdata()
+    assert weights_of_ap[0] == pytest.approx(0.6)
+    assert weights_of_ap[-1] == pytest.approx(1 - 0.1)
 
 
 def test_weightings_of_three_aspects():
+    """Weightings are a triangle, whose parts have the colour of the run that is better there."""
     pairs = WEIGHTINGS.pairs
-    changing = pairs[(pairs["fraction"] > 0.2) & (pairs["fraction"] < 0.8)].iloc[0]
-    ax = plots.weightings(WEIGHTINGS, (changing["a"], changing["b"]))
-    texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts == [
-        f"{changing['a']} higher",
-        f"{changing['b']} higher",
-        "p ≥ 0.05",
-        "weights of the measure",
-    ]
-    assert {text.get_text() for text in ax.texts} == {"AP", "RR", "P"}
+    pair = pairs[pairs["fraction"].between(0.2, 0.8, inclusive="neither")].iloc[0]
+    a, b = pair["a"], pair["b"]
+
+    ax = plots.weightings(WEIGHTINGS, (a, b))
+
+    legend = strings(ax.get_legend().get_texts())
+    assert legend == [f"{a} higher", f"{b} higher", "p ≥ 0.05", "weights of the measure"]
+    assert set(strings(ax.texts)) == {"AP", "RR", "P"}
     title = " ".join(ax.get_title().split())
-    assert (
-        title == f"The better of {changing['a']} and {changing['b']} by the weights of AP, RR and P"
-    )
-    assert ax.lines[-1].get_xydata()[0] == pytest.approx([0.5, np.sqrt(0.75) / 3])
+    assert title == f"The better of {a} and {b} by the weights of AP, RR and P"
+    # Equal weights are at the centre of a triangle with sides of length 1.
+    height = np.sqrt(0.75)
+    (marked,) = ax.lines[-1].get_xydata()
+    assert marked == pytest.approx([0.5, height / 3])
     areas = areas_of(ax)
-    assert areas["#9cc9e6"] + areas["#f2b38a"] == pytest.approx(1, rel=0.01)
-    assert areas["#9cc9e6"] == pytest.approx(changing["fraction"], abs=0.02)
+    assert areas[FIRST_IS_BETTER] + areas[SECOND_IS_BETTER] == pytest.approx(1, rel=0.01)
+    assert areas[FIRST_IS_BETTER] == pytest.approx(pair["fraction"], abs=0.02)
+
+
+#: The colours of the parts of a triangle of weightings under which either run is better.
+FIRST_IS_BETTER, SECOND_IS_BETTER = "#9cc9e6", "#f2b38a"
 
 
 def areas_of(ax) -> dict[str, float]:
@@ -1177,72 +1338,97 @@ def areas_of(ax) -> dict[str, float]:
     [(None, None), ("holm", None), ("holm", ["run 0", "run 1", "run 2"])],
 )
 def test_hatched_weightings_are_those_that_are_not_significant(correction, baseline):
-    shifted = PERQUERY.assign(
-        value=PERQUERY["value"] + PERQUERY["name"].map({"run 0": 0.5}).fillna(0)
-    )
+    is_run_0 = PERQUERY["name"] == "run 0"
+    perquery = PERQUERY.assign(value=PERQUERY["value"] + 0.5 * is_run_0)
     if correction is None:
-        result = ma.analysis.weightings(shifted, measures=ASPECTS, baseline=baseline, n_resamples=5)
-    else:  # as robustness compares them
-        criteria = shifted.assign(
-            measure="quality by " + shifted["measure"], value=shifted["value"] / 2
+        result = ma.analysis.weightings(
+            perquery, measures=ASPECTS, baseline=baseline, n_resamples=5
+        )
+    else:  # weightings of criteria, whose values are at most 1, are corrected by robustness
+        criteria = perquery.assign(
+            measure="quality by " + perquery["measure"], value=perquery["value"] / 2
         )
         values = ma.answers.combine(criteria, "CAM")
         result = ma.robustness(
             values, measure="CAM", baseline=baseline, correction=correction
         ).weightings
-    assert result.pairs["fraction_significant"].between(0.1, 0.9).any()
-    rows = result.pairs[
-        result.pairs["fraction_significant"].between(0.1, 0.9) & (result.pairs["fraction"] == 1)
-    ]
-    for row in rows.head(2).to_dict("records"):
+
+    is_partly_significant = result.pairs["fraction_significant"].between(0.1, 0.9)
+    assert is_partly_significant.any()
+    has_one_better_run = result.pairs["fraction"] == 1
+    for row in result.pairs[is_partly_significant & has_one_better_run].head(2).to_dict("records"):
         ax = plots.weightings(result, (row["a"], row["b"]))
-        assert 1 - areas_of(ax)["none"] == pytest.approx(row["fraction_significant"], abs=0.03)
+        hatched = areas_of(ax)["none"]
+        assert 1 - hatched == pytest.approx(row["fraction_significant"], abs=0.03)
         plt.close("all")
 
 
 def test_fractions_are_bars():
+    """Without a pair, each pair of runs has a bar: 28 of the eight runs."""
     ax = plots.weightings(WEIGHTINGS)
-    assert len(ax.get_yticklabels()) == 28
-    widths = [100 * fraction for fraction in WEIGHTINGS.pairs["fraction"]]
-    assert [bar.get_width() for bar in ax.patches[:28]] == pytest.approx(widths)
-    assert ax.get_yticklabels()[0].get_text() == "run 0 > run 1"
+    names = strings(ax.get_yticklabels())
+    assert len(names) == 28
+    assert names[0] == "run 0 > run 1"
+    bars = ax.patches[:28]
+    percentages = 100 * WEIGHTINGS.pairs["fraction"]
+    assert [bar.get_width() for bar in bars] == pytest.approx(percentages.tolist())
     assert ax.get_xlabel() == "% of weightings, with the 95 % interval over topics"
-    many = array_frame(np.random.default_rng(0).random((12, 5, 3)))
+
+
+def test_of_many_pairs_thirty_have_bars():
+    many = array_frame(np.random.default_rng(0).random((12, 5, 3)))  # 12 · 11 / 2 = 66 pairs
     ax = plots.weightings(ma.analysis.weightings(many, measures=ASPECTS, n_resamples=5))
     assert ax.get_xlabel() == "% of weightings, with the 95 % interval over topics (30 of 66 pairs)"
     title = " ".join(ax.get_title().split())
     assert title == "Weightings of AP, RR and P under which the first run is better"
-    sampled = ma.analysis.weightings(PERQUERY, ma.MM, measures=ASPECTS, n_resamples=5)
-    assert len(plots.weightings(sampled, ("run 0", "run 1")).get_yticklabels()) == 1
-    fixed = ma.analysis.weightings(PERQUERY, measures=ASPECTS, n_resamples=5, at_least={"AP": 1})
-    assert (
-        len(plots.weightings(fixed, ("run 0", "run 1")).get_yticklabels()) == 1
-    )  # there is one weighting
+
+
+@pytest.mark.parametrize(
+    ("measure", "options"),
+    [(ma.MM, {}), (ma.CAM, {"at_least": {"AP": 1}})],
+    ids=["no weighted sum", "one weighting"],
+)
+def test_pairs_without_a_triangle_have_a_bar(measure, options):
+    result = ma.analysis.weightings(PERQUERY, measure, measures=ASPECTS, n_resamples=5, **options)
+    ax = plots.weightings(result, ("run 0", "run 1"))
+    assert len(ax.get_yticklabels()) == 1
+
+
+def three_runs_of_which_one_is_best() -> pd.DataFrame:
+    """Values of runs 0 to 2. Those of run 0 are higher by 5, so it is better under all weightings."""
+    perquery = PERQUERY[PERQUERY["name"].isin(["run 0", "run 1", "run 2"])]
+    is_run_0 = perquery["name"] == "run 0"
+    return perquery.assign(value=perquery["value"] + 5 * is_run_0)
 
 
 def test_lines_are_drawn_only_where_there_is_an_interval():
-    shifted = PERQUERY.assign(
-        value=PERQUERY["value"] + PERQUERY["name"].map({"run 0": 5.0}).fillna(0)
-    )
-    chosen = shifted[shifted["name"].isin(["run 0", "run 1", "run 2"])]
-    result = ma.analysis.weightings(chosen, measures=ASPECTS, n_resamples=20)
-    ax = plots.weightings(result)
-    (lines,) = ax.collections
-    drawn = [(low[0], high[0]) for low, high in lines.get_segments()]
-    expected = result.pairs.query("high > low")
-    assert 0 < len(expected) < len(result.pairs)
-    assert np.array(drawn) == pytest.approx(100 * expected[["low", "high"]].to_numpy())
-    certain = ma.analysis.weightings(chosen, measures=ASPECTS, n_resamples=20, baseline="run 0")
-    assert plots.weightings(certain).get_xlabel() == "% of weightings"
+    perquery = three_runs_of_which_one_is_best()
+    result = ma.analysis.weightings(perquery, measures=ASPECTS, n_resamples=20)
+
+    (lines,) = plots.weightings(result).collections
+
+    intervals = result.pairs.query("high > low")
+    assert 0 < len(intervals) < len(result.pairs)
+    ends = [(left[0], right[0]) for left, right in lines.get_segments()]
+    assert np.array(ends) == pytest.approx(100 * intervals[["low", "high"]].to_numpy())
+
+
+def test_the_label_of_bars_without_intervals_does_not_name_them():
+    perquery = three_runs_of_which_one_is_best()
+    result = ma.analysis.weightings(perquery, measures=ASPECTS, n_resamples=20, baseline="run 0")
+    assert (result.pairs["high"] == result.pairs["low"]).all()  # both pairs are certain
+    assert plots.weightings(result).get_xlabel() == "% of weightings"
 
 
 @pytest.mark.parametrize("n_aspects", [2, 3])
 def test_weightings_of_equal_runs(n_aspects):
-    twins = PERQUERY[PERQUERY["name"] == "run 0"]
-    twins = pd.concat([twins, twins.assign(name="twin")])
-    measures = dict(list(ASPECTS.items())[:n_aspects])
+    run = PERQUERY[PERQUERY["name"] == "run 0"]
+    twins = pd.concat([run, run.assign(name="twin")])
+    measures = dict.fromkeys(["AP", "RR", "P"][:n_aspects], "higher")
     ax = plots.weightings(ma.analysis.weightings(twins, measures=measures, n_resamples=5))
-    assert not {"#9cc9e6", "#f2b38a"} & set(areas_of(ax))
+    colours = set(areas_of(ax))
+    assert FIRST_IS_BETTER not in colours
+    assert SECOND_IS_BETTER not in colours
 
 
 @pytest.mark.slow
@@ -1258,68 +1444,100 @@ def test_weightings_are_legible(size):
         assert_legible(figure)
 
 
+def lines_with_marker(ax, marker: str) -> np.ndarray:
+    """The points of all lines with a marker, one row of x and y each."""
+    return np.vstack([line.get_xydata() for line in ax.lines if line.get_marker() == marker])
+
+
+def options_by_variant(strip) -> dict[int, list[str]]:
+    """The options that are marked in the strip below the curve, by the position of the variant."""
+    names = [text.split(": ")[-1] for text in strings(strip.get_yticklabels())]
+    options: dict[int, list[str]] = {}
+    (marks,) = strip.collections[:1]
+    for segment in marks.get_segments():
+        position, row = segment.mean(axis=0)
+        options.setdefault(int(position), []).append(names[int(row)])
+    return options
+
+
+def table_of_pair(pair: tuple[str, str]) -> pd.DataFrame:
+    """The variants of a pair of MULTIVERSE, by the difference of its runs."""
+    table = MULTIVERSE.variants
+    of_pair = table[(table["a"] == pair[0]) & (table["b"] == pair[1])]
+    return of_pair.sort_values("difference", kind="stable")
+
+
 def test_specification_curve():
+    """The differences of a pair by variant, in ascending order, have dots and intervals."""
+    pair = tuple(MULTIVERSE.pairs[["a", "b"]].iloc[1])
+
+    ax = plots.specification_curve(MULTIVERSE, pair)
+
+    table = table_of_pair(pair).reset_index(drop=True)
+    assert len(table) == 48
+    dots = lines_with_marker(ax, "o")
+    assert rows_of(dots) == rows_of(np.column_stack([table.index, table["difference"]]))
+    (reference,) = table.index[table["measure"] == MULTIVERSE.reference]
+    diamonds = lines_with_marker(ax, "D")
+    assert diamonds.tolist() == [[reference, table["difference"][reference]]]
+    ends = []
+    for lines in ax.collections:
+        for segment in lines.get_segments():
+            ends += [y for _, y in segment]
+    assert sorted(ends) == pytest.approx(sorted([*table["low"], *table["high"]]))
+
+
+def test_the_strip_of_a_specification_curve_marks_the_options_of_each_variant():
     pair = tuple(MULTIVERSE.pairs[["a", "b"]].iloc[1])
     ax = plots.specification_curve(MULTIVERSE, pair)
-    table = MULTIVERSE.variants
-    table = table[(table["a"] == pair[0]) & (table["b"] == pair[1])].sort_values(
-        "difference", kind="stable"
-    )
-    dots = np.vstack([line.get_xydata() for line in ax.lines if line.get_marker() == "o"])
-    assert rows_of(dots) == rows_of(np.column_stack([range(48), table["difference"]]))
-    (reference,) = (line for line in ax.lines if line.get_marker() == "D")
-    at = table["measure"].tolist().index(MULTIVERSE.reference)
-    assert reference.get_xydata().tolist() == [[at, table["difference"].iloc[at]]]
-    intervals = np.vstack([segment for drawn in ax.collections for segment in drawn.get_segments()])
-    assert sorted(intervals[:, 1]) == pytest.approx(sorted([*table["low"], *table["high"]]))
-    strip = ax.figure.axes[1]
+    _, strip = ax.figure.axes
     assert strip.get_xlabel() == "48 variants"
-    labels = [text.get_text() for text in strip.get_yticklabels()]
-    assert labels[:3] == ["distance: euclidean", "manhattan", "chebyshev"]
-    marks = {tuple(segment.mean(axis=0)) for segment in strip.collections[0].get_segments()}
-    for position, measure in enumerate(table["measure"]):
-        chosen = {labels[int(row)] for x, row in marks if x == position}
-        options = MULTIVERSE.options.loc[measure]
-        assert {label.split(": ")[-1] for label in chosen} == {str(option) for option in options}
-        assert len(chosen) == len(options)
+    assert strings(strip.get_yticklabels())[:3] == ["distance: euclidean", "manhattan", "chebyshev"]
+    marked = options_by_variant(strip)
+    for position, measure in enumerate(table_of_pair(pair)["measure"]):
+        options = [str(option) for option in MULTIVERSE.options.loc[measure]]
+        assert sorted(marked[position]) == sorted(options)
 
 
 def test_equal_variants_are_drawn_once():
-    """They were drawn side by side; the options of a dot are those of all variants with its values."""
+    """The options of a dot are those of all variants with its values."""
     measures = ma.variants(
         ma.TOMA(aspects=TWO), distance=["euclidean", "manhattan"], cutoff=[5, 10, 20]
     )
     labels = list(measures)
+    euclidean_at_10, euclidean_at_20 = labels[1], labels[2]
     perquery = array_frame(np.random.default_rng(5).random((2, 6, 6)), labels)
-    first, second = (perquery["measure"] == labels[row] for row in (1, 2))
-    perquery.loc[second, "value"] = perquery.loc[first, "value"].to_numpy()
+    values_at_10 = perquery.loc[perquery["measure"] == euclidean_at_10, "value"]
+    perquery.loc[perquery["measure"] == euclidean_at_20, "value"] = values_at_10.to_numpy()
     result = ma.analysis.multiverse(
-        perquery, measures=measures, reference=labels[2], correction=None
+        perquery, measures=measures, reference=euclidean_at_20, correction=None
     )
-    assert result.same_as == {labels[2]: labels[1]}
+    assert result.same_as == {euclidean_at_20: euclidean_at_10}
+
     ax = plots.specification_curve(result)
-    strip = ax.figure.axes[1]
+
+    _, strip = ax.figure.axes
     assert strip.get_xlabel() == "5 distinct of 6 variants"
-    assert len(ax.lines[0].get_xdata()) + sum(len(line.get_xdata()) for line in ax.lines[1:-2]) == 5
-    (at,) = (int(line.get_xdata()[0]) for line in ax.lines if line.get_marker() == "D")
-    names = [text.get_text().split(": ")[-1] for text in strip.get_yticklabels()]
-    marks = [tuple(segment.mean(axis=0)) for segment in strip.collections[0].get_segments()]
-    assert [names[int(row)] for position, row in marks if position == at] == [
-        "euclidean",
-        "10",
-        "20",
-    ]
+    assert len(lines_with_marker(ax, "o")) == 5
+    ((position, _),) = lines_with_marker(ax, "D")  # of the reference
+    assert options_by_variant(strip)[int(position)] == ["euclidean", "10", "20"]
 
 
-@pytest.mark.parametrize("width", [None, 3.3])
-def test_the_legend_of_a_specification_curve_is_off_its_bars(width):
-    """It is beside them in a figure of its own, and above them in a column of a paper."""
-    ax = None if width is None else plt.subplots(figsize=(width, 4), layout="constrained")[1]
-    ax = plots.specification_curve(MULTIVERSE, ax=ax)
+def test_the_legend_of_a_specification_curve_is_beside_its_bars():
+    ax = plots.specification_curve(MULTIVERSE)
     ax.figure.draw_without_rendering()
     legend, bars = ax.get_legend().get_window_extent(), ax.get_window_extent()
-    assert legend.x0 >= bars.x1 if width is None else legend.y0 >= bars.y1
-    assert ax.figure.bbox.x1 >= legend.x1
+    assert legend.x0 >= bars.x1
+    assert legend.x1 <= ax.figure.bbox.x1
+
+
+def test_the_legend_of_a_specification_curve_is_above_its_bars_in_a_narrow_figure():
+    _, column_of_a_paper = plt.subplots(figsize=(3.3, 4), layout="constrained")
+    ax = plots.specification_curve(MULTIVERSE, ax=column_of_a_paper)
+    ax.figure.draw_without_rendering()
+    legend, bars = ax.get_legend().get_window_extent(), ax.get_window_extent()
+    assert legend.y0 >= bars.y1
+    assert legend.x1 <= ax.figure.bbox.x1
 
 
 def test_weightings_have_the_whole_names_where_there_is_room():
@@ -1355,15 +1573,24 @@ def test_specification_curves_are_legible(size, n_variants):
 
 
 def test_the_front_of_a_search():
-    ax = plots.search_front(FRONT, "trust", "relevance")
-    assert rows_of(offsets(ax)) == rows_of(SETTINGS[["trust", "relevance"]].dropna())
-    assert [text.get_text() for text in ax.texts] == ["0", "1", "3"]
+    """Settings are points; those that no other exceeds on both measures are named, and have a line."""
+    settings = pd.DataFrame(
+        {
+            "alpha": ["a", "b", "c", "d", "e"],
+            "relevance": [0.5, 0.4, 0.3, 0.45, np.nan],
+            "trust": [0.1, 0.3, 0.2, 0.2, 0.9],
+        }
+    )
+    front = ma.pareto_front(settings, ["relevance", "trust"])
+
+    ax = plots.search_front(front, "trust", "relevance")
+
+    without_nan = settings[["trust", "relevance"]].dropna()
+    assert rows_of(offsets(ax)) == rows_of(without_nan)
+    assert strings(ax.texts) == ["0", "1", "3"]  # the rows of a, b and d
     (line,) = ax.lines
-    assert rows_of(np.transpose(line.get_data())) == [(0.1, 0.5), (0.2, 0.45), (0.3, 0.4)]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "dominated",
-        "on the front",
-    ]
+    assert rows_of(line.get_xydata()) == [(0.1, 0.5), (0.2, 0.45), (0.3, 0.4)]
+    assert strings(ax.get_legend().get_texts()) == ["dominated", "on the front"]
 
 
 def test_the_line_of_a_front_with_more_metrics_connects_the_best_on_two():
@@ -1411,25 +1638,39 @@ def test_completion_shows_public_names_only():
 
 
 def test_cells_of_explanations():
-    """Their shades are positions on the scale, or fractions of the highest class; unjudged ones are hatched."""
-    _, strip = plots.explanation(EXPLAINED).figure.axes
-    shades = [
-        [None, 1, 0, 0, 0.5],
-        [None, 0.5, 1, None, 0],
-        [None, 1, 0.5, 0, 0.25],
-    ]  # new d1 d2 d4 d3
-    assert strip.images[0].get_array().tolist() == shades
+    """Shades are positions on the scale, or fractions of the highest class; unjudged cells are hatched."""
+    # The grades of relevance are 0 to 2, those of trust 0, 0.5 and 1; the classes are 0 to 4.
     labels = {
-        (text.get_position()[1], text.get_position()[0]): text.get_text() for text in strip.texts
+        "new": {},
+        "d1": {"relevance": 2, "trust": 0.5},
+        "d2": {"relevance": 0, "trust": 1},
+        "d4": {"relevance": 0},
+        "d3": {"relevance": 1, "trust": 0},
     }
-    assert labels == {
-        (0, 1): "2", (0, 2): "0", (0, 3): "0", (0, 4): "1", (1, 1): "0.5", (1, 2): "1", (1, 4): "0",
-        (2, 1): "4", (2, 2): "2", (2, 3): "0", (2, 4): "1",
-    }  # fmt: skip
-    hatched = [
-        (patch.get_y() + 0.5, patch.get_x() + 0.5) for patch in strip.patches if patch.get_hatch()
+    run = {"q1": {docno: -float(rank) for rank, docno in enumerate(labels)}}
+    qrels = {"q1": {docno: given for docno, given in labels.items() if given}}
+    toma = ma.TOMA(aspects={"relevance": 2, "trust": [0, 0.5, 1]})
+
+    _, strip = plots.explanation(toma.explain(run, qrels, "q1")).figure.axes
+
+    (image,) = strip.images
+    assert image.get_array().tolist() == [  # columns: new, d1, d2, d4, d3
+        [None, 1, 0, 0, 0.5],  # relevance
+        [None, 0.5, 1, None, 0],  # trust
+        [None, 1, 0.5, 0, 0.25],  # class
     ]
-    assert sorted(hatched) == [(0, 0), (1, 0), (1, 3), (2, 0)]
+    cells = [["", "", "", "", ""] for _row in range(3)]
+    for text in strip.texts:
+        column, row = text.get_position()
+        cells[int(row)][int(column)] = text.get_text()
+    assert cells == [
+        ["", "2", "0", "0", "1"],
+        ["", "0.5", "1", "", "0"],
+        ["", "4", "2", "0", "1"],
+    ]
+    hatched = [patch for patch in strip.patches if patch.get_hatch()]
+    rows_and_columns = [(patch.get_y() + 0.5, patch.get_x() + 0.5) for patch in hatched]
+    assert sorted(rows_and_columns) == [(0, 0), (1, 0), (1, 3), (2, 0)]
 
 
 def test_many_ranks_of_explanations_have_no_texts():
