@@ -90,19 +90,31 @@ def assert_equal(found: View, expected: View, *, exact: bool = True) -> None:
         pd.testing.assert_frame_equal(frame, others[name], check_exact=exact, obj=name)
 
 
-def test_ranks_of_the_golden_case() -> None:
-    (case,) = golden_cases("ranks")
+@pytest.mark.parametrize(
+    ("is_clustered", "suffix"),
+    [(True, ""), (False, ", every topic its own cluster")],
+    ids=["clusters", "independent topics"],
+)
+def test_ranks_of_the_golden_case(is_clustered: bool, suffix: str) -> None:
+    (case,) = golden_cases("ranks")  # the suffix is that of the names of expected values
     given, expected = case["given"], case["expected"]
     frame = long({f"run {row}": values for row, values in enumerate(given["runs"])})
+    cluster = by_qid(given["clusters"]) if is_clustered else "qid"
     with errors.silence_warnings():
-        clustered = ranks(
+        found = ranks(frame, alpha=given["alpha"], n_resamples=20, cluster=cluster)
+    assert found.table["low"].tolist() == expected["low" + suffix]
+    assert found.table["high"].tolist() == expected["high" + suffix]
+
+
+def test_clusters_of_ranks_are_printed() -> None:
+    (case,) = golden_cases("ranks")
+    given = case["given"]
+    frame = long({f"run {row}": values for row, values in enumerate(given["runs"])})
+    with errors.silence_warnings():
+        found = ranks(
             frame, alpha=given["alpha"], n_resamples=20, cluster=by_qid(given["clusters"])
         )
-    independent = ranks(frame, alpha=given["alpha"], n_resamples=20, cluster="qid")
-    for found, suffix in ((clustered, ""), (independent, ", every topic its own cluster")):
-        for end in ("low", "high"):
-            assert found.table[end].tolist() == expected[end + suffix]
-    text = " ".join(str(clustered).split())
+    text = " ".join(str(found).split())
     assert "corrected for the number of runs, 32 topics in 8 clusters)" in text
     assert "32 topics in 8 clusters of 3 to 5: 6.76 degrees of freedom; design effect " in text
 
@@ -134,83 +146,105 @@ def test_one_topic_per_cluster_is_as_without_clusters_in_runs_and_judgments(seed
 @pytest.mark.parametrize("function", OF_VALUES)
 def test_copies_of_topics_in_clusters_count_once(function: str) -> None:
     """Numbers of topics, and samples of these, differ; tests and intervals by Student's t do not."""
-    frame, _ = random_world(1, n_clusters=9)
-    copies = pd.concat(
-        [frame.assign(qid=frame["qid"] + copy, topic=frame["qid"]) for copy in ("x", "y", "z")],
-        ignore_index=True,
-    )
-    copies.attrs = frame.attrs
-    single, clustered = OF_VALUES[function](frame), OF_VALUES[function](copies, cluster="topic")
-    frames, others = frames_of(clustered), frames_of(single)
-    counts = {"n_topics", "n_better", "n_worse", "evidence"}
-    for name, frame_of_copies in frames.items():
-        columns = [column for column in others[name] if column not in counts]
-        pd.testing.assert_frame_equal(
-            frame_of_copies[columns], others[name][columns], rtol=1e-6, obj=name
-        )
-    assert "108 topics in 36 clusters of 3: 35 degrees of freedom; design effect 3" in " ".join(
-        str(clustered).split()
-    )
-    treated_as_independent = OF_VALUES[function](copies, cluster="qid")
+    frame, _ = random_world(1, n_clusters=9)  # 36 topics
+    copies = copy_topics(frame, "xyz")  # 108 topics
+    compute = OF_VALUES[function]
+
+    clustered = compute(copies, cluster="topic")
+
+    expected_frames = frames_of(compute(frame))
+    counts = ["n_topics", "n_better", "n_worse", "evidence"]
+    for name, table in frames_of(clustered).items():  # the frames of the result
+        expected = expected_frames[name].drop(columns=counts, errors="ignore")
+        pd.testing.assert_frame_equal(table[list(expected)], expected, rtol=1e-6, obj=name)
+    text = " ".join(str(clustered).split())
+    assert "108 topics in 36 clusters of 3: 35 degrees of freedom; design effect 3" in text
+    treated_as_independent = compute(copies, cluster="qid")
     assert str(treated_as_independent) != str(clustered)
 
 
-def test_copies_of_topics_in_clusters_count_once_in_runs_and_judgments() -> None:
+@pytest.fixture(scope="module")
+def robustness_of_copies() -> tuple[Any, Any]:
+    """The robustness of runs on 8 topics, and on these with a copy of each, in clusters of 2."""
     runs, qrels = collection(0, n_clusters=8, size=1)
-    names = [f"{qid}{copy}" for copy in "uv" for qid in qrels["qid"].unique()]
-    clusters = {name: name[:-1] for name in names}
+    labels = qrels.melt(["qid", "docno"], list(SCALES), "criterion").dropna()
+    opposite = labels.assign(value=2 - labels["value"])
+    judged = pd.concat([labels.assign(judge="j1"), opposite.assign(judge="j2")])
+    clusters = {qid + copy: qid for qid in qrels["qid"].unique() for copy in "uv"}
 
     def repeat(rows: pd.DataFrame) -> pd.DataFrame:
-        return pd.concat([rows.assign(qid=rows["qid"] + copy) for copy in "uv"], ignore_index=True)
+        return copy_topics(rows, "uv").drop(columns="topic")
 
-    copied = {name: repeat(run) for name, run in runs.items()}
     measure = ma.CAM(aspects=SCALES) @ 3
-    labels = qrels.melt(["qid", "docno"], list(SCALES), "criterion").dropna()
-    judged = pd.concat(
-        [labels.assign(judge="j1"), labels.assign(judge="j2", value=2 - labels["value"])]
-    )
+    copied_runs = {name: repeat(run) for name, run in runs.items()}
     single = ma.robustness(runs, qrels, measure, judges=judged)
     clustered = ma.robustness(
-        copied, repeat(qrels), measure, judges=repeat(judged), cluster=clusters
+        copied_runs, repeat(qrels), measure, judges=repeat(judged), cluster=clusters
     )
+    return single, clustered
+
+
+def test_copies_of_topics_in_clusters_count_once_in_runs_and_judgments(
+    robustness_of_copies: tuple[Any, Any],
+) -> None:
+    single, clustered = robustness_of_copies  # without copies; with two copies of each topic
+    # The extremes over missing labels are approximate, and do not depend on topics.
+    is_exact = single.table["question"] != "labels"
     columns = ["a", "b", "question", "verdict", "low", "high", "p", "detectable", "significant"]
-    is_labels = (
-        single.table["question"] == "labels"
-    )  # whose extremes are approximate, and do not depend on topics
-    found, expected = (table[~is_labels][columns] for table in (clustered.table, single.table))
-    pd.testing.assert_frame_equal(found, expected, rtol=1e-6)
-    assert clustered.judges is not None
+    pd.testing.assert_frame_equal(
+        clustered.table[is_exact][columns], single.table[is_exact][columns], rtol=1e-6
+    )
     assert single.judges is not None
     pd.testing.assert_frame_equal(clustered.judges, single.judges)
-    assert clustered.missing_labels is not None
     assert single.missing_labels is not None
-    assert clustered.missing_labels.pairs["p"].tolist() == pytest.approx(
-        single.missing_labels.pairs["p"].tolist()
-    )
-    assert "p of CAM@3: 16 topics in 8 clusters of 2" in " ".join(clustered.missing_labels.notes)
-    evidence = clustered.table["evidence"]
-    assert evidence[0].endswith("; 16 topics in 8 clusters")
-    assert clustered.notes[1].startswith(
-        "16 topics in 8 clusters of 2: 7 degrees of freedom; design effect 2"
-    )
+    expected_p = single.missing_labels.pairs["p"].tolist()
+    assert clustered.missing_labels.pairs["p"].tolist() == pytest.approx(expected_p)
+
+
+def test_robustness_tells_of_clusters(robustness_of_copies: tuple[Any, Any]) -> None:
+    _, clustered = robustness_of_copies  # 8 clusters of a topic and its copy
+    assert clustered.table["evidence"][0].endswith("; 16 topics in 8 clusters")
+    beginning = "16 topics in 8 clusters of 2: 7 degrees of freedom; design effect 2"
+    assert clustered.notes[1].startswith(beginning)
+    notes_on_labels = " ".join(clustered.missing_labels.notes)
+    assert "p of CAM@3: 16 topics in 8 clusters of 2" in notes_on_labels
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_covariances_have_the_squared_errors_on_the_diagonal(seed: int) -> None:
+@pytest.mark.parametrize("kind", ["independent topics", "equal sizes", "random sizes"])
+def test_covariances_have_the_squared_errors_on_the_diagonal(kind: str, seed: int) -> None:
+    """The covariances of the means of aspects give the standard error of any weighted mean of them."""
     rng = np.random.default_rng(seed)
-    values = rng.normal(0.1, 0.2, (4, 3, 24))
-    largest = np.abs(values).max(axis=-1)
-    for labels in (np.arange(24), np.arange(24) % 6, np.append(rng.integers(5, size=22), [0, 1])):
-        clusters = Clusters.from_labels(labels.tolist())
-        covariances = mean_covariances(values, clusters, largest)
-        squared_errors = np.diagonal(covariances, axis1=1, axis2=2)
-        assert squared_errors == pytest.approx(standard_error(values, clusters) ** 2, rel=1e-12)
-        weights = rng.dirichlet(np.ones(3))
-        weighted = standard_error(np.einsum("pat,a->pt", values, weights), clusters)
-        assert np.sqrt(weights @ covariances @ weights) == pytest.approx(weighted, rel=1e-12)
+    values = rng.normal(0.1, 0.2, (4, 3, 24))  # pairs of runs, aspects, topics
+    if kind == "independent topics":
+        labels = list(range(24))
+    elif kind == "equal sizes":
+        labels = [topic % 6 for topic in range(24)]
+    else:
+        labels = [*rng.integers(5, size=22).tolist(), 0, 1]  # at least two clusters
+    clusters = Clusters.from_labels(labels)
+
+    covariances = mean_covariances(values, clusters, np.abs(values).max(axis=-1))
+
+    squared_errors = np.diagonal(covariances, axis1=1, axis2=2)  # pairs, aspects
+    assert squared_errors == pytest.approx(standard_error(values, clusters) ** 2, rel=1e-12)
+    weights = rng.dirichlet(np.ones(3))
+    weighted_values = weights @ values  # pairs, topics
+    expected = standard_error(weighted_values, clusters)
+    error = np.sqrt(weights @ covariances @ weights)
+    assert error == pytest.approx(expected, rel=1e-12)
 
 
+#: Values of four runs by AP and RR on 56 topics, and the cluster of each topic, of 14.
 FEW, CLUSTERS = random_world(1)
+
+
+def copy_topics(frame: pd.DataFrame, names: str) -> pd.DataFrame:
+    """Return the rows once per letter, as those of other topics; the column topic has the original."""
+    copies = [frame.assign(qid=frame["qid"] + name, topic=frame["qid"]) for name in names]
+    result = pd.concat(copies, ignore_index=True)
+    result.attrs = frame.attrs
+    return result
 
 
 @pytest.mark.parametrize("function", OF_VALUES)
@@ -236,26 +270,31 @@ def test_wrong_clusters_are_errors(function: str) -> None:
             OF_VALUES[function](FEW, cluster=cluster)
 
 
-@pytest.mark.parametrize("function", OF_VALUES)
+def messages_of(function: str, cluster: dict[str, str]) -> list[str]:
+    """The messages of the warnings of a function of values, given the cluster of each topic."""
+    with pytest.warns(ma.MultiAspectWarning) as caught:
+        OF_VALUES[function](FEW, cluster=cluster)
+    return [str(warning.message) for warning in caught]
+
+
+@pytest.mark.parametrize("function", ["multiverse", "robustness"])
 def test_few_clusters_are_a_warning(function: str) -> None:
+    five_clusters = {qid: f"c{topic % 5}" for topic, qid in enumerate(CLUSTERS)}
+    (message,) = messages_of(function, five_clusters)
+    assert message.startswith("56 topics in 5 clusters leave 4 degrees")
+    # The fourteen clusters of the fixture are enough, and warnings are errors here.
+    OF_VALUES[function](FEW, cluster=CLUSTERS)
+
+
+@pytest.mark.parametrize("function", ["ranks", "weightings", "weightings of MM"])
+def test_few_clusters_are_a_warning_of_percentile_intervals(function: str) -> None:
     """Percentile intervals need more clusters than t intervals."""
-    have_samples = function not in ("multiverse", "robustness")
-    with pytest.warns(ma.MultiAspectWarning) as caught:
-        OF_VALUES[function](
-            FEW, cluster={qid: f"c{topic % 5}" for topic, qid in enumerate(CLUSTERS)}
-        )
-    texts = [str(warning.message) for warning in caught]
-    assert texts[0].startswith("56 topics in 5 clusters leave 4 degrees")
-    assert len(texts) == 1 + have_samples
-    if not have_samples:
-        OF_VALUES[function](FEW, cluster=CLUSTERS)
-        return
-    with pytest.warns(ma.MultiAspectWarning) as caught:
-        OF_VALUES[function](FEW, cluster=CLUSTERS)
-    (warning,) = caught
-    assert str(warning.message).startswith(
-        "56 topics in 14 clusters: percentile intervals are too narrow, as they"
-    )
+    five_clusters = {qid: f"c{topic % 5}" for topic, qid in enumerate(CLUSTERS)}
+    of_tests, _of_percentile_intervals = messages_of(function, five_clusters)
+    assert of_tests.startswith("56 topics in 5 clusters leave 4 degrees")
+    (of_percentile_intervals,) = messages_of(function, CLUSTERS)
+    beginning = "56 topics in 14 clusters: percentile intervals are too narrow, as they"
+    assert of_percentile_intervals.startswith(beginning)
 
 
 def test_topics_of_judges_require_clusters() -> None:
@@ -362,46 +401,52 @@ def test_clusters_may_be_those_of_all_topics_where_some_have_no_value() -> None:
 
 
 def test_copies_of_topics_count_once_where_models_judge() -> None:
-    """The residuals and the labels of the same topics are not correlated unless the slope is limited."""
-    human, model, _ = powered_world(0, n_clusters=4)
-    human = human[["name", "qid", "measure"]].merge(model)
-    wave = pd.factorize(human["qid"])[0] % 3 - 1
-    human["value"] = 0.5 * human["value"] + 0.01 * wave
+    """Topics with a copy each, in clusters of two, give the estimates of the topics alone.
+
+    This holds if the slope of the human values on the model's is not limited to [0, 1]: residuals
+    and labels are then uncorrelated.
+    """
+    _, model, _ = powered_world(0, n_clusters=4)
+    human, _, _ = powered_world(0, n_clusters=4)
+    human = human[["name", "qid", "measure"]].merge(model)  # the model's values on those topics
+    topic_number = pd.factorize(human["qid"])[0]
+    errors_of_model = 0.01 * (topic_number % 3 - 1)
+    human["value"] = 0.5 * human["value"] + errors_of_model
+
     single = prediction_powered(human, model, baseline="run 1")
-    for frame in frames_of(single).values():
-        slope = frame["lambda"] * (1 + frame["n_human"] / frame["n_further"])
-        assert slope.between(0.1, 0.9).all()
-    parts = [
-        pd.concat(
-            [frame.assign(qid=frame["qid"] + copy, topic=frame["qid"]) for copy in "xy"],
-            ignore_index=True,
-        )
-        for frame in (human, model)
-    ]
-    clustered = prediction_powered(*parts, baseline="run 1", cluster="topic")
+    clustered = prediction_powered(
+        copy_topics(human, "xy"), copy_topics(model, "xy"), baseline="run 1", cluster="topic"
+    )
+
+    expected_frames = frames_of(single)
     for name, frame in frames_of(clustered).items():
+        expected = expected_frames[name]
+        # λ is the slope times the fraction of further topics.
+        fraction = expected["n_further"] / (expected["n_human"] + expected["n_further"])
+        slope = expected["lambda"] / fraction
+        assert slope.between(0.1, 0.9).all()
         columns = [column for column in frame if not column.startswith("n_")]
-        pd.testing.assert_frame_equal(
-            frame[columns], frames_of(single)[name][columns], rtol=1e-9, obj=name
-        )
+        pd.testing.assert_frame_equal(frame[columns], expected[columns], rtol=1e-9, obj=name)
 
 
-def test_human_topics_of_few_clusters_are_an_error() -> None:
-    human, model, clusters = powered_world(0)
-    for n_clusters, message in (
+@pytest.mark.parametrize(
+    ("n_clusters", "message"),
+    [
         (1, r"expected at least two clusters, got one of all \d+ topics"),
         (
             3,
-            (
-                r"expected human topics that leave more than 2 degrees of freedom, got \d+ topics in 3 "
-                r"clusters"
-            ),
+            r"expected human topics that leave more than 2 degrees of freedom, got \d+ topics in 3 clusters",
         ),
-    ):
-        few = {qid: f"c{int(name[1:]) % n_clusters}" for qid, name in clusters.items()}
-        few |= {qid: clusters[qid] for qid in clusters if qid not in set(human["qid"])}
-        with pytest.raises(ma.MultiAspectError, match=message), errors.silence_warnings():
-            prediction_powered(human, model, cluster=few)
+    ],
+)
+def test_human_topics_of_few_clusters_are_an_error(n_clusters: int, message: str) -> None:
+    human, model, clusters = powered_world(0)
+    few = dict(clusters)
+    for qid in human["qid"].unique():
+        number = int(clusters[qid].removeprefix("c"))  # of a cluster such as c07
+        few[qid] = f"c{number % n_clusters}"
+    with pytest.raises(ma.MultiAspectError, match=message), errors.silence_warnings():
+        prediction_powered(human, model, cluster=few)
 
 
 @pytest.mark.every(10)
@@ -430,39 +475,43 @@ def judged_documents(seed: int, n_topics: int, size: int = 1) -> pd.DataFrame:
     return frame.assign(criterion="fluent", dialogue=frame["qid"].str[:3])
 
 
-def test_one_topic_per_cluster_is_as_without_clusters_in_agreement() -> None:
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("cluster", ["qid", "dialogue", r"q(\d+)x0y"])
+def test_one_topic_per_cluster_is_as_without_clusters_in_agreement(cluster: str, seed: int) -> None:
+    """A cluster is named by a column, or by the group of a pattern of topics."""
     pytest.importorskip("krippendorff")
     options = {"aspects": {"fluent": [0, 1, 2]}, "ci": 0.9}
-    for seed in range(3):
-        judged = judged_documents(seed, 6)
-        expected = judge_agreement(judged, **options)
-        for cluster in ("qid", "dialogue", r"q(\d+)x0y"):
-            pd.testing.assert_frame_equal(
-                judge_agreement(judged, cluster=cluster, **options), expected
-            )
+    judged = judged_documents(seed, n_topics=6)  # q00x0y of the dialogue q00, and so on
+    clustered = judge_agreement(judged, cluster=cluster, **options)
+    pd.testing.assert_frame_equal(clustered, judge_agreement(judged, **options))
 
 
 def test_percentile_intervals_draw_clusters() -> None:
     """Samples of clusters whose topics are copies are those of the topics themselves."""
     frame, _ = random_world(0, n_clusters=8)
-    copies = pd.concat([frame.assign(qid=frame["qid"] + copy, topic=frame["qid"]) for copy in "xy"])
     options = {"ci": 0.9, "n_resamples": 50, "measures": DIRECTIONS}
-    found = correlation(copies, cluster="topic", **options)
-    pd.testing.assert_frame_equal(found, correlation(frame, **options), rtol=1e-9)
+    of_copies = correlation(copy_topics(frame, "xy"), cluster="topic", **options)
+    pd.testing.assert_frame_equal(of_copies, correlation(frame, **options), rtol=1e-9)
+
+
+def test_percentile_intervals_of_agreement_draw_clusters() -> None:
+    """Samples of clusters whose topics are copies are those of the topics themselves."""
     pytest.importorskip("krippendorff")
-    single = judged_documents(0, 30)
-    twice = pd.concat(
-        [single.assign(qid=single["qid"] + copy, topic=single["qid"]) for copy in "uv"]
-    )
+    judged = judged_documents(0, n_topics=30)
+    copies = copy_topics(judged, "uv")
     options = {"aspects": {"fluent": [0, 1, 2]}, "ci": 0.9, "level": "nominal"}
-    ends = [judge_agreement(judged, **own, **options)[["low", "high"]] for judged, own in (
-        (twice, {"cluster": "topic"}), (single, {}))]  # fmt: skip
-    # Krippendorff's α corrects for the number of labels.
-    assert ends[0].to_numpy() == pytest.approx(ends[1].to_numpy(), abs=0.02)
-    independent = judge_agreement(twice, cluster="qid", **options)
-    assert (ends[0]["high"] - ends[0]["low"]).item() > 1.2 * (
-        independent["high"] - independent["low"]
-    ).item()
+
+    (single,) = judge_agreement(judged, **options).to_dict("records")
+    (clustered,) = judge_agreement(copies, cluster="topic", **options).to_dict("records")
+    (independent,) = judge_agreement(copies, cluster="qid", **options).to_dict("records")
+
+    # They are only nearly equal: Krippendorff's α corrects for the number of labels.
+    assert clustered["low"] == pytest.approx(single["low"], abs=0.02)
+    assert clustered["high"] == pytest.approx(single["high"], abs=0.02)
+    # Twice the topics would make an interval narrower by a factor of about √2.
+    width = clustered["high"] - clustered["low"]
+    width_of_independent = independent["high"] - independent["low"]
+    assert width > 1.2 * width_of_independent
 
 
 def test_clusters_of_correlations_and_agreement_are_checked() -> None:
@@ -496,42 +545,62 @@ def test_clusters_of_correlations_and_agreement_are_checked() -> None:
         compute()
 
 
+def dialogues() -> tuple[pd.DataFrame, np.ndarray]:
+    """Rows of seven dialogues of one to three turns, and their topics, such as 3_0 of dialogue 3."""
+    topics = [f"{dialogue}_{turn}" for dialogue in range(7) for turn in range(1 + dialogue % 3)] * 2
+    X = pd.DataFrame({"feature": np.arange(len(topics))})
+    X["dialogue"] = [topic.split("_")[0] for topic in topics]
+    return X, np.array(topics)
+
+
+def folds_of(cluster: Any, n_repeats: int = 2) -> list[tuple[list[int], list[int]]]:
+    """The rows for training and for tests of all folds, of three folds per repeat."""
+    X, topics = dialogues()
+    cv = ma.RepeatedQueryKFold(n_splits=3, n_repeats=n_repeats, cluster=cluster)
+    return [(train.tolist(), test.tolist()) for train, test in cv.split(X, groups=topics)]
+
+
 def test_folds_divide_no_cluster() -> None:
-    groups = np.array(
-        [f"{dialogue}_{turn}" for dialogue in range(7) for turn in range(1 + dialogue % 3)] * 2
-    )
-    cluster_of = {qid: qid.split("_")[0] for qid in groups}
-    X = pd.DataFrame(
-        {"feature": np.arange(len(groups)), "dialogue": [cluster_of[qid] for qid in groups]}
-    )
-    splits = []
-    for cluster in (r"(\d+)_.*", cluster_of, pd.Series(cluster_of), "dialogue"):
-        cv = ma.RepeatedQueryKFold(n_splits=3, n_repeats=2, cluster=cluster)
-        splits.append(
-            [(train.tolist(), test.tolist()) for train, test in cv.split(X, groups=groups)]
-        )
-    assert all(others == splits[0] for others in splits)
-    tested: list[str] = []
-    for train, test in splits[0]:
-        in_train, in_test = ({cluster_of[qid] for qid in groups[rows]} for rows in (train, test))
-        assert not in_train & in_test
-        assert sorted([*train, *test]) == list(range(len(groups)))
-        tested += in_test
-    assert sorted(tested) == sorted(2 * list(set(cluster_of.values())))
-    for other in ("qid", {qid: f"c{qid}" for qid in groups}):
-        alone = ma.RepeatedQueryKFold(n_splits=3, n_repeats=2, cluster=other).split(
-            X, groups=groups
-        )
-        plain = ma.RepeatedQueryKFold(n_splits=3, n_repeats=2).split(X, groups=groups)
-        assert [test.tolist() for _, test in alone] == [test.tolist() for _, test in plain]
-    numbers = X.assign(qid=np.arange(len(X)) // 2 + 0.0)
-    assert len([*ma.RepeatedQueryKFold(n_splits=3, n_repeats=1, cluster="qid").split(numbers)]) == 3
-    search = GridSearchCV(
-        Ridge(),
-        {"alpha": [1.0]},
-        cv=ma.RepeatedQueryKFold(n_splits=3, n_repeats=1, cluster="dialogue"),
-    )
-    assert np.isfinite(search.fit(X.astype(float), X["feature"], groups=groups).best_score_)
+    X, _ = dialogues()
+    tested = []
+    for train, test in folds_of("dialogue", n_repeats=2):
+        trained_dialogues = set(X["dialogue"].iloc[train])
+        tested_dialogues = set(X["dialogue"].iloc[test])
+        assert not trained_dialogues & tested_dialogues
+        assert sorted([*train, *test]) == list(range(len(X)))
+        tested += tested_dialogues
+    once_per_repeat = 2 * list(X["dialogue"].unique())
+    assert sorted(tested) == sorted(once_per_repeat)
+
+
+def test_clusters_of_folds_are_given_as_pattern_mapping_series_or_column() -> None:
+    X, topics = dialogues()
+    dialogue_of_topic = dict(zip(topics, X["dialogue"], strict=True))
+    by_column = folds_of("dialogue")
+    assert folds_of(r"(\d+)_.*") == by_column
+    assert folds_of(dialogue_of_topic) == by_column
+    assert folds_of(pd.Series(dialogue_of_topic)) == by_column
+
+
+def test_folds_of_one_topic_per_cluster_are_those_without_clusters() -> None:
+    _, topics = dialogues()
+    assert folds_of("qid") == folds_of(None)
+    assert folds_of({topic: f"c{topic}" for topic in topics}) == folds_of(None)
+
+
+def test_folds_of_topics_that_are_numbers() -> None:
+    X, _ = dialogues()
+    X["qid"] = np.arange(len(X)) // 2 + 0.0
+    cv = ma.RepeatedQueryKFold(n_splits=3, n_repeats=1, cluster="qid")
+    assert len(list(cv.split(X))) == 3
+
+
+def test_folds_of_clusters_in_a_search() -> None:
+    X, topics = dialogues()
+    cv = ma.RepeatedQueryKFold(n_splits=3, n_repeats=1, cluster="dialogue")
+    search = GridSearchCV(Ridge(), {"alpha": [1.0]}, cv=cv)
+    search.fit(X.astype(float), X["feature"], groups=topics)
+    assert np.isfinite(search.best_score_)
 
 
 def test_more_folds_than_clusters_are_an_error() -> None:
@@ -546,89 +615,129 @@ def test_more_folds_than_clusters_are_an_error() -> None:
             next(cv.split(rows, groups=groups))
 
 
-def test_clusters_in_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where a warning names the option, the option works."""
-    qids = [f"{dialogue}_{turn}" for dialogue in range(1, 9) for turn in range(1, 5)]
+@pytest.fixture
+def turns_of_dialogues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of qrels and runs whose topics are turns of dialogues, such as 1_1 and 1_2, and of scales."""
+    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
-    files = {name: tmp_path / f"{name}.txt" for name in ("relevance", "credibility", "a", "b", "c")}
-    for name, path in files.items():
-        if name in SCALES:
-            lines = [
-                f"{qid} 0 d{number} {rng.integers(3)}\n" for qid in qids for number in range(6)
-            ]
-        else:
-            lines = [
-                f"{qid} Q0 d{number} 0 {rng.random():.4f} {name}\n"
-                for qid in qids
-                for number in range(6)
-            ]
-        path.write_text("".join(lines), encoding="utf-8")
-    qrels = ["--qrels", *(f"{aspect}={files[aspect]}" for aspect in SCALES)]
-    scales = tmp_path / "scales.json"
-    scales.write_text('{"relevance": [0, 1, 2], "credibility": [0, 1, 2]}', encoding="utf-8")
-    runs = [str(files[name]) for name in "abc"]
-    for command in (
-        ["robustness", *qrels, "-m", "CAM@3", "--aspects", str(scales), *runs],
-        ["weightings", *qrels, "-m", "CAM@3", "--aspects", str(scales), *runs],
-        [
+    qids = [f"{dialogue}_{turn}" for dialogue in range(1, 9) for turn in range(1, 5)]
+    pairs = [(qid, f"d{number}") for qid in qids for number in range(6)]
+    for aspect in ("relevance", "credibility"):
+        lines = [f"{qid} 0 {docno} {rng.integers(3)}\n" for qid, docno in pairs]
+        Path(f"{aspect}.txt").write_text("".join(lines), encoding="utf-8")
+    for run in "abc":
+        lines = [f"{qid} Q0 {docno} 0 {rng.random():.4f} {run}\n" for qid, docno in pairs]
+        Path(f"{run}.txt").write_text("".join(lines), encoding="utf-8")
+    scales = '{"relevance": [0, 1, 2], "credibility": [0, 1, 2]}'
+    Path("scales.json").write_text(scales, encoding="utf-8")
+
+
+QRELS_FILES = ["--qrels", "relevance=relevance.txt", "credibility=credibility.txt"]
+
+
+@pytest.mark.usefixtures("turns_of_dialogues")
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("robustness", ["-m", "CAM@3", "a.txt", "b.txt", "c.txt"]),
+        ("weightings", ["-m", "CAM@3", "a.txt", "b.txt", "c.txt"]),
+        (
             "correlate",
-            *qrels,
-            "-m",
-            "CAM@3",
-            "nDCG@3",
-            "--aspects",
-            str(scales),
-            "--ci",
-            "--rank-by",
-            "query",
-            *runs,
-        ],
-        ["compare", *qrels, "-m", "CAM@3", "--aspects", str(scales), *runs[:2]],
-    ):
-        assert main(command) == 0
-        printed = capsys.readouterr()
-        assert printed.err.count(r"--cluster '(\d+)_.*', or --cluster qid if they are") == 1, (
-            command
-        )
-        assert main([*command, "--cluster", "qid"]) == 0
-        independent = capsys.readouterr()
-        assert independent.out == printed.out
-        assert "look like" not in independent.err
-        assert main([*command, "--cluster", r"(\d+)_.*"]) == 0
-        clustered = capsys.readouterr()
-        assert clustered.out != printed.out
-        assert "look like" not in clustered.err
-    assert main(["compare", *qrels, "-m", "P@3", "-q", "--cluster", "qid", *runs[:2]]) == 2
+            ["-m", "CAM@3", "nDCG@3", "--ci", "--rank-by", "query", "a.txt", "b.txt", "c.txt"],
+        ),
+        ("compare", ["-m", "CAM@3", "a.txt", "b.txt"]),
+    ],
+    ids=["robustness", "weightings", "correlate", "compare"],
+)
+def test_clusters_in_the_shell(
+    command: str, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A warning names the option --cluster, and the option works."""
+    arguments = [command, *QRELS_FILES, "--aspects", "scales.json", *options]
+
+    assert main(arguments) == 0
+    plain = capsys.readouterr()
+    assert plain.err.count(r"--cluster '(\d+)_.*', or --cluster qid if they are") == 1
+
+    assert main([*arguments, "--cluster", "qid"]) == 0
+    independent = capsys.readouterr()
+    assert independent.out == plain.out
+    assert "look like" not in independent.err
+
+    assert main([*arguments, "--cluster", r"(\d+)_.*"]) == 0
+    clustered = capsys.readouterr()
+    assert clustered.out != plain.out
+    assert "look like" not in clustered.err
+
+
+@pytest.mark.usefixtures("turns_of_dialogues")
+def test_clusters_without_tests_are_refused_in_the_shell(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    perquery = ["-q", "--cluster", "qid"]
+    assert main(["compare", *QRELS_FILES, "-m", "P@3", *perquery, "a.txt", "b.txt"]) == 2
     assert "--cluster: -q has no tests; omit it" in capsys.readouterr().err
 
 
-def test_nested_topics_are_a_warning_where_tests_or_intervals_are_computed() -> None:
+def turns_of_values() -> pd.DataFrame:
+    """The values of FEW, whose topics are named as turns of dialogues: 100_1 to 100_4, 101_1, …"""
     number = FEW["qid"].str[1:].astype(int)
-    frame = FEW.assign(qid=(100 + number // 4).astype(str) + "_" + (number % 4 + 1).astype(str))
-    human = frame[frame["qid"] < "108"]
+    dialogue, turn = 100 + number // 4, number % 4 + 1
+    return FEW.assign(qid=dialogue.astype(str) + "_" + turn.astype(str))
+
+
+def turns_of_collection() -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
+    """Runs and qrels of `collection`, whose topics are named as turns: 100_1, 100_2, 101_1, …"""
     runs, qrels = collection(0)
     names = {
         qid: f"{100 + row // 2}_{row % 2 + 1}" for row, qid in enumerate(qrels["qid"].unique())
     }
-    runs = {name: run.assign(qid=run["qid"].map(names)) for name, run in runs.items()}
-    qrels = qrels.assign(qid=qrels["qid"].map(names))
-    labels = qrels.melt(["qid", "docno"], list(SCALES), "criterion").dropna()
-    judged = pd.concat([labels.assign(judge=judge) for judge in "ab"])
+    renamed_runs = {name: run.assign(qid=run["qid"].map(names)) for name, run in runs.items()}
+    return renamed_runs, qrels.assign(qid=qrels["qid"].map(names))
+
+
+def compute_of_turns(function: str) -> None:
+    """Call a function that computes tests or intervals, with topics named as turns of dialogues."""
+    frame = turns_of_values()
+    runs, qrels = turns_of_collection()
     measure = ma.CAM(aspects=SCALES) @ 3
-    doors: list[Callable[..., object]] = [
-        *(lambda compute=compute: compute(frame) for compute in OF_VALUES.values()),
-        lambda: prediction_powered(human, frame),
-        lambda: correlation(frame, ci=0.9, n_resamples=5),
-        lambda: missing_labels(runs, qrels, measure, n_samples=2),
-        lambda: ma.robustness(runs, qrels, measure),
-        lambda: judge_agreement(judged, ci=0.9),
-    ]
-    for door in doors:
-        with pytest.warns(ma.MultiAspectWarning) as caught:
-            door()
-        texts = [str(warning.message) for warning in caught]
-        assert (
-            sum("and are treated as independent: pass cluster=" in text for text in texts) == 1
-        ), texts
-    correlation(frame)
-    missing_labels({"a": runs["a"]}, qrels, measure, n_samples=2)
+    if function in OF_VALUES:
+        OF_VALUES[function](frame)
+    elif function == "prediction_powered":
+        prediction_powered(frame[frame["qid"] < "108"], frame)
+    elif function == "correlation":
+        correlation(frame, ci=0.9, n_resamples=5)
+    elif function == "missing_labels":
+        missing_labels(runs, qrels, measure, n_samples=2)
+    elif function == "robustness of runs":
+        ma.robustness(runs, qrels, measure)
+    else:
+        labels = qrels.melt(["qid", "docno"], list(SCALES), "criterion").dropna()
+        judged = pd.concat([labels.assign(judge=judge) for judge in "ab"])
+        judge_agreement(judged, ci=0.9)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *OF_VALUES,
+        "prediction_powered",
+        "correlation",
+        "missing_labels",
+        "robustness of runs",
+        "judge_agreement",
+    ],
+)
+def test_nested_topics_are_a_warning_where_tests_or_intervals_are_computed(function: str) -> None:
+    with pytest.warns(ma.MultiAspectWarning) as caught:
+        compute_of_turns(function)
+    messages = [str(warning.message) for warning in caught]
+    part = "and are treated as independent: pass cluster="
+    assert len([message for message in messages if part in message]) == 1, messages
+
+
+def test_nested_topics_are_no_warning_without_tests_or_intervals() -> None:
+    correlation(turns_of_values())
+    runs, qrels = turns_of_collection()
+    measure = ma.CAM(aspects=SCALES) @ 3
+    missing_labels({"a": runs["a"]}, qrels, measure, n_samples=2)  # nothing to compare

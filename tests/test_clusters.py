@@ -48,46 +48,59 @@ def read_nan(value: float | None) -> float:
     return np.nan if value is None else value
 
 
-def test_standard_errors_of_the_golden_cases() -> None:
+@pytest.mark.parametrize("number", range(11))
+def test_standard_errors_of_the_golden_cases(number: int) -> None:
     cases = golden_cases("t")
     assert len(cases) == 11
-    for case in cases:
-        differences, clusters = np.array(case["given"]["differences"]), case["given"]["clusters"]
-        largest = np.array(case["given"].get("scale", np.abs(differences).max()))
-        differences = remove_rounding_errors(differences, largest)
-        mean = remove_rounding_errors(np.array(differences.mean()), largest)
-        grouped = Clusters.from_labels(clusters)
-        error = standard_error(differences, grouped, largest)
-        half = half_width(differences, 0.95, grouped, largest)
-        found = {
-            "n_topics": grouped.n_topics,
-            "n_clusters": len(grouped),
-            "mean": mean,
-            "error": error,
-            "freedom": grouped.freedom,
-            "low": mean - half,
-            "high": mean + half,
-            "p": t_levels(mean, error, grouped.freedom),
-            "design_effect": design_effect(differences, grouped),
-        }
-        expected = {name: read_nan(value) for name, value in case["expected"].items()}
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-11, nan_ok=True), case["name"]
+    given, expected = cases[number]["given"], cases[number]["expected"]
+    differences = np.array(given["differences"])
+    clusters = Clusters.from_labels(given["clusters"])
+    # Differences are 0 if they are rounding errors of values of this size.
+    largest = np.array(given.get("scale", np.abs(differences).max()))
+    differences = remove_rounding_errors(differences, largest)
+
+    mean = remove_rounding_errors(np.array(differences.mean()), largest)
+    error = standard_error(differences, clusters, largest)
+    half = half_width(differences, 0.95, clusters, largest)
+
+    found = {
+        "n_topics": clusters.n_topics,
+        "n_clusters": len(clusters),
+        "mean": mean,
+        "error": error,
+        "freedom": clusters.freedom,
+        "low": mean - half,
+        "high": mean + half,
+        "p": t_levels(mean, error, clusters.freedom),
+        "design_effect": design_effect(differences, clusters),
+    }
+    expected = {name: read_nan(value) for name, value in expected.items()}
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-11, nan_ok=True)
 
 
-def test_power_of_the_golden_cases() -> None:
-    for kind in ("detectable", "needed"):
-        (case,) = golden_cases(kind)
-        given, expected = case["given"], case["expected"]
-        clusters = Clusters.from_labels(given["clusters"])
-        deviation = np.sqrt(variance(np.array(given["differences"]), clusters))
-        level, ratio = (given["power"], given["alpha"]), clusters.freedom_ratio
-        if kind == "detectable":
-            found = detectable_effect(len(clusters), *level, ratio) * deviation
-            assert found == pytest.approx(expected["detectable"], rel=1e-8)
-        else:
-            limit = upper_deviation(deviation, len(clusters), 0.8, ratio)
-            found = topics_needed(given["difference"] / np.array([deviation, limit]), *level, ratio)
-            assert found.tolist() == [expected["clusters"], expected["clusters, upper 80 % limit"]]
+def test_detectable_difference_of_the_golden_case() -> None:
+    (case,) = golden_cases("detectable")
+    given, expected = case["given"], case["expected"]
+    clusters = Clusters.from_labels(given["clusters"])
+    deviation = np.sqrt(variance(np.array(given["differences"]), clusters))
+    effect = detectable_effect(
+        len(clusters), given["power"], given["alpha"], clusters.freedom_ratio
+    )
+    assert effect * deviation == pytest.approx(expected["detectable"], rel=1e-8)
+
+
+def test_clusters_needed_of_the_golden_case() -> None:
+    """With the deviation of the given differences, and with the upper limit of its 80 % interval."""
+    (case,) = golden_cases("needed")
+    given, expected = case["given"], case["expected"]
+    clusters = Clusters.from_labels(given["clusters"])
+    ratio = clusters.freedom_ratio
+    deviation = np.sqrt(variance(np.array(given["differences"]), clusters))
+    upper_limit = upper_deviation(deviation, len(clusters), 0.8, ratio)
+    effects = given["difference"] / np.array([deviation, upper_limit])
+    n_needed, n_needed_high = topics_needed(effects, given["power"], given["alpha"], ratio)
+    assert n_needed == expected["clusters"]
+    assert n_needed_high == expected["clusters, upper 80 % limit"]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -127,35 +140,45 @@ def regression_on_a_constant(values: np.ndarray, cluster: np.ndarray) -> tuple[f
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("seed", range(10))
 def test_standard_errors_are_those_of_the_matrices_of_a_regression(seed: int, scale: float) -> None:
+    """The mean is a regression on a constant, whose CR2 error is defined with matrices of all topics."""
     rng = np.random.default_rng(seed)
-    sizes = np.ceil(rng.pareto(1.0, int(rng.integers(2, 12))) + 0.1).clip(max=40).astype(int)
+    n_clusters = int(rng.integers(2, 12))
+    # Most clusters are small, some large; in every third case, all are equally large.
+    sizes = np.ceil(rng.pareto(1.0, n_clusters) + 0.1).clip(max=40).astype(int)
     if seed % 3 == 0:
         sizes[:] = sizes.max()
-    cluster = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    values = scale * (rng.normal(0.1, 0.2, len(sizes))[cluster] + rng.normal(0, 0.2, len(cluster)))
-    clusters = Clusters.from_labels(cluster.tolist())
-    error, freedom = regression_on_a_constant(values, cluster)
+    cluster_of_topic = rng.permutation(np.repeat(np.arange(n_clusters), sizes))
+    in_common = rng.normal(0.1, 0.2, n_clusters)[cluster_of_topic]
+    values = scale * (in_common + rng.normal(0, 0.2, len(cluster_of_topic)))
+
+    clusters = Clusters.from_labels(cluster_of_topic.tolist())
+
+    error, freedom = regression_on_a_constant(values, cluster_of_topic)
     assert standard_error(values, clusters) == pytest.approx(error, rel=1e-10)
-    assert clusters.freedom == pytest.approx(np.clip(freedom, 1, len(sizes) - 1), rel=1e-10)
+    # Rounding may move the degrees of freedom out of their limits.
+    assert clusters.freedom == pytest.approx(np.clip(freedom, 1, n_clusters - 1), rel=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_values_of_several_runs_are_those_of_each(seed: int) -> None:
-    """Also if the topics of a cluster are apart."""
+    """Sums and errors of arrays are those of each row, whether the topics of a cluster are adjacent or not."""
     rng = np.random.default_rng(seed)
-    values, labels = rng.normal(0.1, 0.2, (3, 2, 25)), rng.integers(6, size=25)
+    values = rng.normal(0.1, 0.2, (3, 2, 25))  # runs, measures, topics
+    labels = rng.integers(6, size=25)
     clusters = Clusters.from_labels(labels.tolist())
     order = np.argsort(clusters.cluster, kind="stable")
-    assert clusters.take(order).sizes.tolist() == clusters.sizes.tolist()
-    errors = standard_error(values, clusters)
-    for run, measure in np.ndindex(3, 2):
-        own = values[run, measure]
-        sums = [own[clusters.cluster == cluster].sum() for cluster in range(len(clusters))]
-        assert clusters.sums(own) == pytest.approx(sums)
-        assert standard_error(own, clusters) == pytest.approx(errors[run, measure], rel=1e-12)
-        assert standard_error(own[order], clusters.take(order)) == pytest.approx(
-            errors[run, measure], rel=1e-12
-        )
+    sorted_clusters = clusters.take(order)
+    assert sorted_clusters.sizes.tolist() == clusters.sizes.tolist()
+
+    all_errors = standard_error(values, clusters)
+
+    for run, measure in product(range(3), range(2)):
+        row = values[run, measure]
+        expected_sums = [row[clusters.cluster == cluster].sum() for cluster in range(len(clusters))]
+        assert clusters.sums(row) == pytest.approx(expected_sums)
+        error = pytest.approx(all_errors[run, measure], rel=1e-12)
+        assert standard_error(row, clusters) == error
+        assert standard_error(row[order], sorted_clusters) == error
 
 
 def test_variances_of_values_are_computed_in_one_place() -> None:
@@ -211,78 +234,117 @@ def test_comparisons_with_a_baseline_of_the_golden_case() -> None:
         assert found[column].tolist() == pytest.approx(expected[column].tolist(), rel=1e-9), column
 
 
-def test_groups_of_the_golden_case() -> None:
+def test_comparisons_in_groups_of_the_golden_case() -> None:
+    """Groups have their own clusters: those of their topics."""
     (case,) = golden_cases("by")
     given, expected = case["given"], case["expected"]
     clusters, groups = by_qid(given["clusters"]), by_qid(given["groups"])
     frame = long({"base": [0.0] * len(clusters), "new": given["differences"]})
-    options = {"by": groups, "cluster": clusters}
     with errors.silence_warnings():
-        found = compare_with_baseline(frame, "base", correction=None, **options).set_index("group")
-        means = ma.aggregate(
-            frame[frame["name"] == "new"], ci=0.95, measures={"AP": "CRP"}, **options
-        )
-    means = means.set_index("group").set_axis(["name", "mean", "low", "high"], axis=1)
-    assert found.index.tolist() == list(expected)
-    for group, row in expected.items():
-        values = {name: read_nan(value) for name, value in row.items() if name != "freedom"}
-        comparison = found.rename(columns={"difference": "mean"}).loc[group, list(values)]
-        assert comparison.tolist() == pytest.approx(list(values.values()), rel=1e-9, nan_ok=True)
-        del values["p"]
-        assert means.loc[group, list(values)].tolist() == pytest.approx(
-            list(values.values()), rel=1e-9, nan_ok=True
-        )
+        table = compare_with_baseline(
+            frame, "base", correction=None, by=groups, cluster=clusters
+        ).set_index("group")
+    assert table.index.tolist() == list(expected)
+    for group, values in expected.items():
+        row = table.loc[group]
+        assert row["difference"] == pytest.approx(values["mean"], rel=1e-9)
+        for column in ("low", "high", "p"):
+            expected_value = read_nan(values[column])
+            assert row[column] == pytest.approx(expected_value, rel=1e-9, nan_ok=True)
 
 
-def test_aggregates_of_the_golden_cases() -> None:
+def test_means_in_groups_of_the_golden_case() -> None:
+    (case,) = golden_cases("by")
+    given, expected = case["given"], case["expected"]
+    clusters, groups = by_qid(given["clusters"]), by_qid(given["groups"])
+    frame = long({"new": given["differences"]})
+    with errors.silence_warnings():  # CRP, unlike AP, may be negative
+        means = ma.aggregate(frame, ci=0.95, measures={"AP": "CRP"}, by=groups, cluster=clusters)
+    table = means.set_index("group")
+    for group, values in expected.items():
+        _name, mean, low, high = table.loc[group]
+        assert mean == pytest.approx(values["mean"], rel=1e-9)
+        assert low == pytest.approx(read_nan(values["low"]), rel=1e-9, nan_ok=True)
+        assert high == pytest.approx(read_nan(values["high"]), rel=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("kind", ["geometric mean", "limits"])
+def test_aggregates_of_the_golden_cases(kind: str) -> None:
+    """The interval of a geometric mean, and one that is limited to the range of AP."""
     geometric, limited = golden_cases("aggregate")
-    assert geometric["given"]["aggregate"] == "exp of the mean"
-    for case, transform, options in (
-        (geometric, np.exp, {"mean": "geometric"}),
-        (limited, np.asarray, {"measures": {"AP": "AP"}}),
-    ):
-        given, expected = case["given"], case["expected"]
-        frame = long({"new": transform(given["values"]).tolist()})
-        with pytest.warns(ma.MultiAspectWarning, match="degrees of freedom"):
-            table = ma.aggregate(frame, ci=0.95, cluster=by_qid(given["clusters"]), **options)
-        names = ["value", "low", "high"]
-        assert table.iloc[0, 1:].tolist() == pytest.approx(
-            [expected[name] for name in names], rel=1e-9
+    if kind == "geometric mean":
+        assert geometric["given"]["aggregate"] == "exp of the mean"
+        given, expected = geometric["given"], geometric["expected"]
+        values = np.exp(given["values"]).tolist()
+        options: dict[str, Any] = {"mean": "geometric"}
+    else:
+        given, expected = limited["given"], limited["expected"]
+        values = given["values"]
+        options = {"measures": {"AP": "AP"}}
+    with pytest.warns(ma.MultiAspectWarning, match="degrees of freedom"):
+        table = ma.aggregate(
+            long({"new": values}), ci=0.95, cluster=by_qid(given["clusters"]), **options
         )
+    ((_name, mean, low, high),) = table.to_numpy().tolist()
+    assert mean == pytest.approx(expected["value"], rel=1e-9)
+    assert low == pytest.approx(expected["low"], rel=1e-9)
+    assert high == pytest.approx(expected["high"], rel=1e-9)
+
+
+def plan_golden_case(clusters: list[str] | None = None, **options: Any) -> Any:
+    """Return the plan for the golden case, of 24 topics in 6 clusters of 4, or in other clusters."""
+    (case,) = golden_cases("needed")
+    given = case["given"]
+    frame = long({"base": [0.0] * len(given["differences"]), "new": given["differences"]})
+    return detectable_difference(
+        frame,
+        cluster=by_qid(clusters or given["clusters"]),
+        correction=None,
+        difference=given["difference"],
+        power=given["power"],
+        alpha=given["alpha"],
+        **options,
+    )
 
 
 def test_planned_clusters_of_the_golden_cases() -> None:
     (detectable,), (needed,) = golden_cases("detectable"), golden_cases("needed")
-    given = needed["given"]
-    assert detectable["given"]["differences"] == given["differences"]
-    frame = long({"base": [0.0] * len(given["differences"]), "new": given["differences"]})
-    options = {
-        "cluster": by_qid(given["clusters"]),
-        "correction": None,
-        "difference": given["difference"],
-    }
-    found = detectable_difference(frame, power=given["power"], alpha=given["alpha"], **options)
+    assert detectable["given"]["differences"] == needed["given"]["differences"]
+
+    found = plan_golden_case()
+
     (pair,) = found.pairs.to_dict("records")
-    assert pair["detectable"] == pytest.approx(detectable["expected"]["detectable"], rel=1e-8)
-    assert [pair["n_needed"], pair["n_needed_high"]] == list(needed["expected"].values())
+    expected = detectable["expected"]["detectable"]
+    assert pair["detectable"] == pytest.approx(expected, rel=1e-8)
+    assert pair["n_needed"] == needed["expected"]["clusters"]
+    assert pair["n_needed_high"] == needed["expected"]["clusters, upper 80 % limit"]
     assert (pair["n_topics"], pair["n_clusters"]) == (24, 6)
     text = " ".join(str(found).split())
     assert "clusters needed" in text
     assert "24 topics in 6 clusters of 4: 5 degrees of freedom; design effect " in text
-    more = detectable_difference(frame, n_topics=60, **options)
-    assert more.table.loc[0, ["n_topics", "n_clusters"]].tolist() == [60, 15]
-    assert more.table["median"].item() <= given["difference"]
-    for wrong in (62, 4):
-        with pytest.raises(
-            ma.MultiAspectError,
-            match="n_topics=: expected a multiple of the size of the clusters, 4",
-        ):
-            detectable_difference(frame, n_topics=wrong, **options)
-    uneven = options | {"cluster": by_qid(["a", *given["clusters"][1:]])}
-    with pytest.raises(
-        ma.MultiAspectError, match="n_topics=: expected clusters of one size, got sizes from 1 to 4"
-    ):
-        detectable_difference(frame, n_topics=60, **uneven)
+
+
+def test_the_clusters_needed_detect_the_difference() -> None:
+    (case,) = golden_cases("needed")
+    more = plan_golden_case(n_topics=60)
+    (row,) = more.table.to_dict("records")
+    assert (row["n_topics"], row["n_clusters"]) == (60, 15)
+    assert row["median"] <= case["given"]["difference"]
+
+
+@pytest.mark.parametrize("n_topics", [62, 4])
+def test_planned_topics_are_at_least_two_whole_clusters(n_topics: int) -> None:
+    message = "n_topics=: expected a multiple of the size of the clusters, 4"
+    with pytest.raises(ma.MultiAspectError, match=message):
+        plan_golden_case(n_topics=n_topics)
+
+
+def test_topics_are_planned_for_clusters_of_one_size() -> None:
+    (case,) = golden_cases("needed")
+    first_apart = ["a", *case["given"]["clusters"][1:]]
+    message = "n_topics=: expected clusters of one size, got sizes from 1 to 4"
+    with pytest.raises(ma.MultiAspectError, match=message):
+        plan_golden_case(first_apart, n_topics=60)
 
 
 def test_levels_of_sign_changes_of_the_golden_cases() -> None:
@@ -357,26 +419,26 @@ def test_one_topic_per_cluster_is_as_without_clusters_in_tables(seed: int, inter
             assert table.to_html() == expected.to_html()
 
 
+@pytest.mark.parametrize("test", ["bootstrap", "permutation", "tukey"])
 @pytest.mark.parametrize("seed", range(5))
-def test_resampling_tests_are_those_of_the_sums_over_clusters(seed: int) -> None:
-    frame, clusters = random_world(seed)
-    sums = (
-        frame.assign(qid=frame["qid"].map(clusters))
-        .groupby(["name", "qid", "measure"], as_index=False)
-        .sum()
-    )
-    mean_size = len(clusters) / len(set(clusters.values()))
-    for test in ("bootstrap", "permutation", "tukey"):
-        found = discriminative_power(frame, test, n_resamples=200, cluster=clusters)
-        expected = discriminative_power(sums, test, n_resamples=200)
-        assert found.pairs["asl"].tolist() == expected.pairs["asl"].tolist()
-        required = expected.table["required_difference"] / mean_size
-        assert found.table["required_difference"].tolist() == pytest.approx(required.tolist())
-        plain = discriminative_power(frame, test, n_resamples=200)
-        assert found.pairs["difference"].tolist() == pytest.approx(
-            plain.pairs["difference"].tolist()
-        )
-        assert ", 56 topics in 14 clusters." in " ".join(str(found).split())
+def test_resampling_tests_are_those_of_the_sums_over_clusters(seed: int, test: str) -> None:
+    """Clusters are resampled as topics whose values are the sums of theirs."""
+    frame, clusters = random_world(seed)  # 56 topics in 14 clusters
+    of_clusters = frame.assign(qid=frame["qid"].map(clusters))
+    sums = of_clusters.groupby(["name", "qid", "measure"], as_index=False).sum()
+
+    found = discriminative_power(frame, test, n_resamples=200, cluster=clusters)
+
+    of_sums = discriminative_power(sums, test, n_resamples=200)
+    assert found.pairs["asl"].tolist() == of_sums.pairs["asl"].tolist()
+    # Differences are those of the means over topics.
+    mean_size = 56 / 14
+    required = of_sums.table["required_difference"] / mean_size
+    assert found.table["required_difference"].tolist() == pytest.approx(required.tolist())
+    of_topics = discriminative_power(frame, test, n_resamples=200)
+    differences = of_topics.pairs["difference"].tolist()
+    assert found.pairs["difference"].tolist() == pytest.approx(differences)
+    assert ", 56 topics in 14 clusters." in " ".join(str(found).split())
 
 
 def test_clusters_are_given_by_a_mapping_a_series_a_column_a_file_or_a_pattern(
@@ -465,11 +527,11 @@ def test_a_run_with_topics_of_one_cluster_is_named() -> None:
 
 
 def test_a_topic_in_two_clusters_is_an_error() -> None:
-    frame = FEW.assign(topic=[f"c{row}" for row in range(len(FEW))])
-    with pytest.raises(
-        ma.MultiAspectError, match="cluster: expected one cluster per topic, got c0 and c56 for q00"
-    ):
-        compare_with_baseline(frame, "run 0", cluster="topic")
+    frame = long({"a": [0.1, 0.2], "b": [0.3, 0.4]})  # on the topics q00 and q01
+    frame["conversation"] = ["c0", "c1", "c2", "c1"]
+    message = "cluster: expected one cluster per topic, got c0 and c2 for q00"
+    with pytest.raises(ma.MultiAspectError, match=message):
+        compare_with_baseline(frame, "a", cluster="conversation")
 
 
 def test_clusters_where_nothing_depends_on_them_are_refused() -> None:
@@ -499,11 +561,16 @@ def test_few_degrees_of_freedom_are_a_warning() -> None:
 
 
 def test_a_permutation_of_few_clusters_that_cannot_be_significant_is_a_warning() -> None:
-    clusters = {qid: f"c{topic % 5}" for topic, qid in enumerate(CLUSTERS)}
-    message = r"test='permutation': the lowest level of 5 clusters is 0.0625, not below alpha=0.05: use test='t'"
-    with pytest.warns(ma.MultiAspectWarning) as warned:
-        discriminative_power(FEW, "permutation", n_resamples=20, cluster=clusters)
-    assert [str(warning.message).startswith(message) for warning in warned] == [False, True]
+    five_clusters = {qid: f"c{topic % 5}" for topic, qid in enumerate(CLUSTERS)}
+    with pytest.warns(ma.MultiAspectWarning) as caught:
+        discriminative_power(FEW, "permutation", n_resamples=20, cluster=five_clusters)
+    messages = [str(warning.message) for warning in caught]
+    of_few_clusters, of_permutation = messages
+    assert "5 clusters" in of_few_clusters
+    # There are 2^5 permutations of signs, and two of them are as extreme: 2 / 32 = 0.0625.
+    assert of_permutation.startswith(
+        "test='permutation': the lowest level of 5 clusters is 0.0625, not below alpha=0.05: use test='t'"
+    )
 
 
 def test_wins_and_losses_count_topics() -> None:
