@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from frame_world import long_frame
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from reference import holm
 from report_world import MEASURES, NASTY, SCALES, Page, world
@@ -35,13 +35,14 @@ def members(group: str) -> list[int]:
     return [int(qid[1:]) for qid, name in GROUPS.items() if group in (name, "all")]
 
 
-def test_an_unknown_topic_is_an_error_if_all_known_ones_are_nearly_too_long_to_list() -> None:
+def test_an_unknown_topic_is_an_error_beside_many_known_ones() -> None:
+    """32 topics are nearly more than an error lists."""
     frame = long_frame({"a": [0.5] * 32})
     groups = dict.fromkeys(frame["qid"], "all of them")
-    with pytest.raises(
-        MultiAspectError, match=r"by: expected topics that have values .* got something else"
-    ):
-        ma.aggregate(frame, by={**groups, "something else": "other"})
+    unknown = {**groups, "something else": "other"}
+    message = r"by: expected topics that have values .* got something else"
+    with pytest.raises(MultiAspectError, match=message):
+        ma.aggregate(frame, by=unknown)
 
 
 def test_one_row_per_group_and_run_and_one_of_all() -> None:
@@ -180,76 +181,103 @@ def test_the_label_of_a_measure_is_not_group() -> None:
     assert "group" in ma.aggregate(long_frame(SCORES, "group"))
 
 
-@given(
-    st.lists(
-        st.tuples(st.floats(0, 1), st.sampled_from("xyz"), st.integers(0, 5)),
-        min_size=2,
-        max_size=9,
-    ).filter(
-        lambda rows: all(
-            sum(weight for _, group, weight in rows if group == name)
-            for name in {group for _, group, _ in rows}
-        )
-    )
+#: Topics with a value and a group.
+GROUPED_VALUES = st.lists(
+    st.tuples(st.floats(0, 1), st.sampled_from("xyz")), min_size=2, max_size=9
 )
+
+
+@given(GROUPED_VALUES)
 @pytest.mark.filterwarnings("ignore:each of the")
-def test_parts_agree_with_the_whole(rows) -> None:
-    values, groups, weights = zip(*rows, strict=True)
-    frame = pd.concat([long_frame({"a": list(values)}), long_frame({"a": list(values)}, "NumRet")])
+def test_parts_agree_with_the_whole(topics) -> None:
+    """Means of groups, weighted by their sizes, are the mean of all; sums of groups add up."""
+    values = [value for value, _ in topics]
+    groups = [group for _, group in topics]
+    frame = pd.concat([long_frame({"a": values}), long_frame({"a": values}, "NumRet")])
     by = {f"q{n}": group for n, group in enumerate(groups)}
+
     table = ma.aggregate(frame, by=by).set_index("group")
-    sizes = pd.Series(groups).value_counts()
-    mean = sum(table["AP"][group] * size for group, size in sizes.items()) / len(values)
-    assert mean == pytest.approx(table["AP"]["all"], abs=1e-12)
-    assert table["NumRet"].drop("all").sum() == pytest.approx(table["NumRet"]["all"], abs=1e-12)
-    weight = {f"q{n}": value for n, value in enumerate(weights)}
-    weighted = ma.aggregate(long_frame({"a": list(values)}), weights=weight, by=by).set_index(
-        "group"
-    )["AP"]
-    shares = {
-        group: sum(w for w, label in zip(weights, groups, strict=True) if label == group)
-        for group in sizes.index
-    }
-    mean = sum(weighted[group] * share for group, share in shares.items()) / sum(shares.values())
-    assert mean == pytest.approx(weighted["all"], abs=1e-12)
+
+    means = table["AP"]  # NumRet is a sum
+    sums_of_groups = [means[group] * groups.count(group) for group in set(groups)]
+    assert sum(sums_of_groups) / len(values) == pytest.approx(means["all"], abs=1e-12)
+    counts = table["NumRet"]
+    assert counts.drop("all").sum() == pytest.approx(counts["all"], abs=1e-12)
+
+
+@given(GROUPED_VALUES, st.data())
+@pytest.mark.filterwarnings("ignore:each of the")
+def test_weighted_parts_agree_with_the_whole(topics, data) -> None:
+    """Means of groups, weighted by the weights of their topics, are the mean of all."""
+    frame = long_frame({"a": [value for value, _ in topics]})
+    by = {f"q{n}": group for n, (_, group) in enumerate(topics)}
+    weights = {qid: data.draw(st.integers(0, 5)) for qid in by}
+    weight_of_group = dict.fromkeys(by.values(), 0)
+    for qid, group in by.items():
+        weight_of_group[group] += weights[qid]
+    assume(all(weight_of_group.values()))
+
+    means = ma.aggregate(frame, weights=weights, by=by).set_index("group")["AP"]
+
+    weighted = [means[group] * weight for group, weight in weight_of_group.items()]
+    mean = sum(weighted) / sum(weight_of_group.values())
+    assert mean == pytest.approx(means["all"], abs=1e-12)
+
+
+def found_and_missed() -> tuple[pd.DataFrame, dict[str, str]]:
+    """Values of three topics with one relevant document: at rank 1, at rank 2, not retrieved; groups."""
+    qrels = {qid: {"d": {"relevance": 1}} for qid in ("q0", "q1", "q2")}
+    run = {"q0": {"d": 1.0}, "q1": {"x": 2.0, "d": 1.0}}
+    frame = ma.evaluate({"run": run}, qrels, ["NumRet", "AP"], progress=False)
+    return frame, {"q0": "found", "q1": "found", "q2": "missed"}
 
 
 def test_measures_keep_their_aggregates_within_groups() -> None:
-    qrels = {
-        "q0": {"d": {"relevance": 1}},
-        "q1": {"d": {"relevance": 1}},
-        "q2": {"d": {"relevance": 1}},
-    }
-    run = {"q0": {"d": 1.0}, "q1": {"x": 2.0, "d": 1.0}}
-    frame = ma.evaluate({"run": run}, qrels, ["NumRet", "AP"], progress=False)
-    by = {"q0": "found", "q1": "found", "q2": "missed"}
+    frame, by = found_and_missed()
     table = ma.aggregate(frame, by=by).set_index("group")
-    assert table.loc["found", ["NumRet", "AP"]].tolist() == [3, 0.75]
-    assert table.loc["missed", ["NumRet", "AP"]].tolist() == [0, 0]
+    assert table["NumRet"][["found", "missed"]].tolist() == [1 + 2, 0]  # sums
+    assert table["AP"][["found", "missed"]].tolist() == [(1 + 1 / 2) / 2, 0]  # means
+
+
+@pytest.mark.parametrize(
+    ("mean", "of_found"), [("geometric", math.sqrt(1 * 1 / 2)), ("harmonic", 2 / (1 + 2))]
+)
+def test_other_means_within_groups(mean, of_found) -> None:
+    frame, by = found_and_missed()
     precision = frame[frame["measure"] == "AP"]
-    for mean, expected in {"geometric": math.sqrt(0.5), "harmonic": 2 / 3}.items():
-        table = ma.aggregate(precision, mean=mean, by=by).set_index("group")
-        assert table.loc[["found", "missed"], "AP"].tolist() == pytest.approx([expected, 1e-5])
+    means = ma.aggregate(precision, mean=mean, by=by).set_index("group")["AP"]
+    assert means["found"] == pytest.approx(of_found)
+    assert means["missed"] == pytest.approx(1e-5)  # by which values of 0 are replaced
 
 
-def test_a_group_equals_a_frame_of_its_topics() -> None:
-    frame = long_frame(SCORES)
-    for options in (
+@pytest.mark.parametrize("group", ["short", "long"])
+@pytest.mark.parametrize(
+    "options",
+    [
         {},
         {"ci": 0.9},
         {"ci": 0.9, "ci_method": "bootstrap"},
         {"mean": "geometric", "ci": 0.9},
         {"mean": "harmonic", "ci": 0.9},
-        {"weights": dict.fromkeys(GROUPS, 2)},
-    ):
-        table = ma.aggregate(frame, by=GROUPS, **options)
-        for group in ("short", "long"):
-            rows = frame[frame["qid"].map(GROUPS) == group]
-            if "weights" in options:
-                options = {"weights": dict.fromkeys(rows["qid"].unique(), 2)}
-            expected = ma.aggregate(rows, **options)
-            part = table[table["group"] == group].drop(columns="group").reset_index(drop=True)
-            pd.testing.assert_frame_equal(part, expected)
+    ],
+    ids=str,
+)
+def test_a_group_equals_a_frame_of_its_topics(options, group) -> None:
+    frame = long_frame(SCORES)
+    table = ma.aggregate(frame, by=GROUPS, **options)
+    of_group = table[table["group"] == group].drop(columns="group").reset_index(drop=True)
+    rows = frame[frame["qid"].map(GROUPS) == group]
+    pd.testing.assert_frame_equal(of_group, ma.aggregate(rows, **options))
+
+
+@pytest.mark.parametrize("group", ["short", "long"])
+def test_a_group_with_weights_equals_a_frame_of_its_topics(group) -> None:
+    frame = long_frame(SCORES)
+    table = ma.aggregate(frame, by=GROUPS, weights=dict.fromkeys(GROUPS, 2))
+    of_group = table[table["group"] == group].drop(columns="group").reset_index(drop=True)
+    rows = frame[frame["qid"].map(GROUPS) == group]
+    weights = dict.fromkeys(rows["qid"].unique(), 2)
+    pd.testing.assert_frame_equal(of_group, ma.aggregate(rows, weights=weights))
 
 
 def test_a_group_of_one_topic_has_no_interval() -> None:
@@ -274,17 +302,24 @@ def test_without_macro_means_a_group_may_have_their_name() -> None:
 
 
 def test_topics_that_a_run_lacks_are_told() -> None:
-    frame = long_frame(SCORES)
-    lacking = frame[~((frame["name"] == "b") & (frame["qid"].isin(["q4", "q5"])))]
+    groups = {"q0": "short", "q1": "long", "q2": "long", "q3": "odd one"}
+    frame = long_frame({"a": [0.2, 0.4, 0.1, 0.3], "b": [0.5, 0.6, 0.1, 0.2]})
+    is_lacking = (frame["name"] == "b") & frame["qid"].isin(["q2", "q3"])
     with pytest.warns(MultiAspectWarning, match=r"a and b.*different topics"):
-        table = ma.aggregate(lacking, by=GROUPS).set_index(["group", "name"])["AP"]
-    assert table["long", "b"] == pytest.approx(statistics.fmean(SCORES["b"][2:4]))
-    assert math.isnan(table["odd one", "b"])
-    missing = frame.assign(value=frame["value"].where(frame["qid"] != "q5"))
-    with pytest.warns(MultiAspectWarning, match=r"3 values.*topic q5"):
-        table = ma.aggregate(missing, by=GROUPS).set_index(["group", "name"])["AP"]
-    assert table["odd one"].isna().all()
-    assert table["all", "a"] == pytest.approx(statistics.fmean(SCORES["a"][:5]))
+        table = ma.aggregate(frame[~is_lacking], by=groups)
+    means = table.set_index(["group", "name"])["AP"]
+    assert means["long", "b"] == pytest.approx(0.6)  # of q1
+    assert math.isnan(means["odd one", "b"])
+
+
+def test_topics_without_values_are_told() -> None:
+    groups = {"q0": "long", "q1": "long", "q2": "odd one"}
+    frame = long_frame({"a": [0.2, 0.4, math.nan], "b": [0.5, 0.6, math.nan]})
+    with pytest.warns(MultiAspectWarning, match=r"2 values.*topic q2"):
+        table = ma.aggregate(frame, by=groups)
+    means = table.set_index(["group", "name"])["AP"]
+    assert means["odd one"].isna().all()
+    assert means["all", "a"] == pytest.approx((0.2 + 0.4) / 2)
 
 
 def test_a_measure_without_topics_of_a_group() -> None:
@@ -303,27 +338,35 @@ def test_a_measure_without_topics_of_a_group() -> None:
     assert precision["group"].unique().tolist() == ["short", "all"]
 
 
-def test_seeds_and_folds_within_groups() -> None:
+def test_seeds_within_groups() -> None:
+    """The mean and standard deviation of a group are over seeds, of which each has all its topics."""
+    groups = {"q0": "short", "q1": "short", "q2": "long"}
     seeds = pd.concat(
         [
-            long_frame(SCORES).assign(seed=0),
-            long_frame({k: v[::-1] for k, v in SCORES.items()}).assign(seed=1),
+            long_frame({"a": [0.2, 0.4, 0.9]}).assign(seed=0),
+            long_frame({"a": [0.5, 0.7, 0.9]}).assign(seed=1),
         ]
     )
-    table = ma.aggregate(seeds, over="seed", by=GROUPS).set_index(["group", "name"])
-    means = [statistics.fmean(SCORES["a"][:2]), statistics.fmean(SCORES["a"][4:])]
-    assert table.loc[("short", "a")].tolist() == pytest.approx(
-        [statistics.fmean(means), statistics.stdev(means)]
-    )
-    folds = long_frame(SCORES).assign(
-        fold=lambda rows: rows["qid"].isin(["q0", "q1", "q2"]).astype(int)
-    )
-    table = ma.aggregate(folds, over="fold", by=GROUPS).set_index(["group", "name"])
-    assert table.loc[("short", "a"), "AP"] == pytest.approx(0.3)
-    assert table.loc["short", "AP sd"].isna().all()
-    assert table.loc[("long", "a")].tolist() == pytest.approx(
-        [(0.1 + 0.325) / 2, statistics.stdev([0.1, 0.325])]
-    )
+    table = ma.aggregate(seeds, over="seed", by=groups).set_index(["group", "name"])
+    row = table.loc[("short", "a")]
+    means_of_seeds = [(0.2 + 0.4) / 2, (0.5 + 0.7) / 2]
+    assert row["AP"] == pytest.approx(statistics.fmean(means_of_seeds))
+    assert row["AP sd"] == pytest.approx(statistics.stdev(means_of_seeds))
+
+
+def test_folds_within_groups() -> None:
+    """Each topic is in one fold; a group may have topics in one of them only."""
+    groups = {"q0": "short", "q1": "short", "q2": "long", "q3": "long", "q4": "long"}
+    frame = long_frame({"a": [0.2, 0.4, 0.1, 0.35, 0.3]})
+    folds = frame.assign(fold=[0, 0, 0, 1, 1])
+    table = ma.aggregate(folds, over="fold", by=groups).set_index(["group", "name"])
+    short = table.loc[("short", "a")]
+    assert short["AP"] == pytest.approx((0.2 + 0.4) / 2)
+    assert math.isnan(short["AP sd"])
+    long = table.loc[("long", "a")]
+    means_of_folds = [0.1, (0.35 + 0.3) / 2]
+    assert long["AP"] == pytest.approx(statistics.fmean(means_of_folds))
+    assert long["AP sd"] == pytest.approx(statistics.stdev(means_of_folds))
 
 
 def test_weights_of_a_group_that_sum_to_0() -> None:
@@ -389,55 +432,68 @@ def test_rows_of_all_topics_are_those_without_groups(test: str) -> None:
 
 @pytest.mark.parametrize("baseline", ["a", ["a"], ["b", "a"], ["c", "a", "b"]])
 def test_comparisons_in_all_groups_are_one_family(baseline) -> None:
-    table = compare_groups(baseline=baseline)
+    """By measure, Holm's method corrects the tests of all pairs in all groups of several topics."""
+    table = compare_groups(baseline=baseline)  # of the values SCORES of AP; for RR, reversed ones
     assert table["group"].unique().tolist() == ["short", "long", "odd one", "all"]
     for measure, rows in table[table["group"] != "all"].groupby("measure"):
-        seen: dict[tuple[str, ...], float] = {}
+        levels = {}  # by group and pair of runs, of which each may be the baseline
         for row in rows.itertuples(index=False):
-            values = {
-                name: [(scores if measure == "AP" else scores[::-1])[n] for n in members(row.group)]
-                for name, scores in SCORES.items()
-            }
-            pairs = list(zip(values[row.name], values[row.baseline], strict=True))
-            assert row.difference == pytest.approx(statistics.fmean(a - b for a, b in pairs))
-            if row.group == "odd one":
+            values, values_of_baseline = [
+                [SCORES[name][n if measure == "AP" else -1 - n] for n in members(row.group)]
+                for name in (row.name, row.baseline)
+            ]
+            difference = statistics.fmean(values) - statistics.fmean(values_of_baseline)
+            assert row.difference == pytest.approx(difference)
+            if row.group == "odd one":  # has one topic
                 assert math.isnan(row.asl)
                 assert math.isnan(row.p)
                 assert not row.significant
             else:
-                assert row.asl == pytest.approx(stats.ttest_rel(*zip(*pairs, strict=True)).pvalue)
-                seen[(row.group, *sorted([row.name, row.baseline]))] = row.asl
-        corrected = dict(zip(seen, holm(list(seen.values())), strict=True))
+                test = stats.ttest_rel(values, values_of_baseline)
+                assert row.asl == pytest.approx(test.pvalue)
+                levels[row.group, frozenset([row.name, row.baseline])] = row.asl
+        corrected = dict(zip(levels, holm(list(levels.values())), strict=True))
         for row in rows[rows["group"] != "odd one"].itertuples(index=False):
-            assert row.p == pytest.approx(corrected[(row.group, *sorted([row.name, row.baseline]))])
+            p = corrected[row.group, frozenset([row.name, row.baseline])]
+            assert row.p == pytest.approx(p)
             assert row.significant == (row.p < 0.05)
 
 
-def test_comparisons_do_not_depend_on_the_order_of_rows() -> None:
+@pytest.mark.parametrize("topics", [["q0", "q1", "q2", "q3", "q4", "q5"], ["q0", "q1", "q2", "q3"]])
+def test_comparisons_do_not_depend_on_the_order_of_rows(topics) -> None:
     rows = long_frame(SCORES)
-    reverse = rows["qid"].map(GROUPS) == "long"  # the runs of this group are in reverse order
-    mixed = pd.concat([rows[~reverse], rows[reverse][::-1]])
-    for frame in (mixed, mixed[mixed["qid"] != "q5"]):
-        table, expected = (
-            ma.analysis.compare_with_baseline(
-                part, ["c", "a"], correction=None, by={qid: GROUPS[qid] for qid in frame["qid"]}
-            ).set_index(["group", "baseline", "name"])
-            for part in (frame, frame.sort_values(["name", "qid"]))
-        )
-        pd.testing.assert_frame_equal(table.sort_index(), expected.sort_index())
-        pd.testing.assert_series_equal(table["p"], table["asl"], check_names=False)
+    rows = rows[rows["qid"].isin(topics)]
+    groups = {qid: GROUPS[qid] for qid in topics}
+    is_long = rows["qid"].map(groups) == "long"
+    runs_of_long_reversed = pd.concat([rows[~is_long], rows[is_long][::-1]])
+
+    def compare(frame: pd.DataFrame) -> pd.DataFrame:
+        table = ma.analysis.compare_with_baseline(frame, ["c", "a"], correction=None, by=groups)
+        return table.set_index(["group", "baseline", "name"]).sort_index()
+
+    table = compare(runs_of_long_reversed)
+    pd.testing.assert_frame_equal(table, compare(rows.sort_values(["name", "qid"])))
+    pd.testing.assert_series_equal(table["p"], table["asl"], check_names=False)
 
 
-def test_other_corrections_over_groups() -> None:
+def test_no_correction_over_groups() -> None:
     plain = compare_groups(baseline="a", correction=None)
     pd.testing.assert_series_equal(plain["p"], plain["asl"], check_names=False)
-    n_tests = 2 * 2  # systems, groups of several topics
-    bonferroni = compare_groups(baseline="a", correction="bonferroni").query("group != 'all'")
-    pd.testing.assert_series_equal(
-        bonferroni["p"], (bonferroni["asl"] * n_tests).clip(upper=1), check_names=False
-    )
-    tukey = compare_groups(baseline="a", test="tukey", n_resamples=1000).query("group != 'all'")
-    pd.testing.assert_series_equal(tukey["p"], (tukey["asl"] * 2).clip(upper=1), check_names=False)
+
+
+def test_bonferroni_correction_over_groups() -> None:
+    table = compare_groups(baseline="a", correction="bonferroni").query("group != 'all'")
+    n_tests = 2 * 2  # runs other than the baseline, groups of several topics
+    expected = (table["asl"] * n_tests).clip(upper=1)
+    pd.testing.assert_series_equal(table["p"], expected, check_names=False)
+
+
+def test_tukey_tests_over_groups() -> None:
+    """The test corrects for the pairs of runs itself, so only groups are left to correct for."""
+    table = compare_groups(baseline="a", test="tukey", n_resamples=1000).query("group != 'all'")
+    n_groups = 2  # of several topics
+    expected = (table["asl"] * n_groups).clip(upper=1)
+    pd.testing.assert_series_equal(table["p"], expected, check_names=False)
     with pytest.raises(MultiAspectError, match="number of pairs"):
         compare_groups(baseline="a", test="tukey", correction="bonferroni")
 
@@ -454,13 +510,15 @@ def test_groups_of_one_topic_only() -> None:
 
 def test_a_group_of_one_topic_has_the_differences_and_ties_of_that_topic() -> None:
     """Values of several millions that differ by rounding only tie, as they do in groups of more topics."""
-    value = (0.1 + 0.2) * 1e7
-    assert value != 0.3e7
-    values = {"a": [value, 3.0, 4.0], "b": [0.3e7, 5.0, 1.0], "c": [1.0, 5.0, 1.0]}
+    rounded = (0.1 + 0.2) * 1e7
+    assert rounded != 0.3e7
+    values = {"a": [rounded, 3.0, 4.0], "b": [0.3e7, 5.0, 1.0], "c": [1.0, 5.0, 1.0]}
     by = {"q0": "one", "q1": "two", "q2": "two"}
     table = ma.analysis.compare_with_baseline(long_frame(values), "a", by=by)
     rows = table[table["group"] == "one"].set_index("name")
-    assert rows[["wins", "losses", "ties"]].to_numpy().tolist() == [[0, 0, 1], [0, 1, 0]]
+    counts = rows[["wins", "losses", "ties"]]
+    assert counts.loc["b"].to_dict() == {"wins": 0, "losses": 0, "ties": 1}
+    assert counts.loc["c"].to_dict() == {"wins": 0, "losses": 1, "ties": 0}
     assert rows["difference"].to_dict() == pytest.approx({"b": 0, "c": 1 - 3e6}, abs=1e-8)
 
 
@@ -491,68 +549,80 @@ def reported() -> tuple[Report, dict[str, str]]:
 
 @pytest.mark.slow
 def test_the_figures_of_a_report(reported) -> None:
-    report, by = reported
+    """They are those of the analyses; tests of a group need more than one topic."""
+    report, by = reported  # with a group called "one", of one topic
     pd.testing.assert_frame_equal(report.systems, ma.aggregate(report.perquery, ci=0.95, by=by))
+    comparisons = [
+        ma.analysis.compare_with_baseline(report.perquery, name, by=by)
+        for name in report.perquery["name"].unique()
+    ]
+    expected = pd.concat(comparisons)
+    expected = expected[expected["group"] != "one"]
+    # Reports compare means only.
+    expected = expected.drop(columns=["low", "high", "wins", "losses", "ties"])
     keys = ["group", "measure", "baseline", "name"]
-    expected = pd.concat(
-        [
-            ma.analysis.compare_with_baseline(report.perquery, name, by=by)
-            for name in report.perquery["name"].unique()
-        ]
+    pd.testing.assert_frame_equal(
+        report.comparisons.set_index(keys).sort_index(), expected.set_index(keys).sort_index()
     )
-    expected = expected[expected["group"] != "one"].set_index(keys).sort_index()
-    expected = expected.drop(
-        columns=["low", "high", "wins", "losses", "ties"]
-    )  # reports compare means only
-    pd.testing.assert_frame_equal(report.comparisons.set_index(keys).sort_index(), expected)
+
+
+@pytest.mark.slow
+def test_the_comparisons_over_all_topics_are_those_without_groups(reported) -> None:
+    report, _ = reported
     runs, qrels = world(systems=("bm25", NASTY[1], "dense"))
     plain = ma.report(runs, qrels, MEASURES, aspects=SCALES, baseline="bm25", progress=False)
-    whole = (
-        report.comparisons[report.comparisons["group"] == "all"]
-        .drop(columns="group")
-        .reset_index(drop=True)
-    )
-    pd.testing.assert_frame_equal(plain.comparisons, whole)
+    of_all = report.comparisons[report.comparisons["group"] == "all"].drop(columns="group")
+    pd.testing.assert_frame_equal(plain.comparisons, of_all.reset_index(drop=True))
 
 
 @pytest.mark.slow
 def test_the_page_of_a_report(reported) -> None:
+    """The page's data have the means and topics of all, and of each group."""
     pytest.importorskip("vl_convert")
     report, by = reported
     text = report.to_html()
     page = Page(text)
-    data = page.data
-    assert [part["group"] for part in data["groups"]] == [NASTY[1], "rest", "one"]
-    assert data["shown"] == list(range(6))
-    means = report.systems.set_index("group")
-    for part in [data, *data["groups"]]:
-        assert part["means"] == [
-            means.loc[[part["group"]], label].tolist() for label in report.labels
-        ]
-        assert [data["queries"][topic] for topic in part["shown"]] == [
-            qid for qid in by if part["group"] in (by[qid], "all")
-        ]
-    assert data["groups"][2]["ends"] == [None] * len(report.labels)
-    assert data["groups"][2]["tests"] is None
-    assert f"{len(data['shown'])} topics in all" in text
-    cells = [[cell.partition("[")[0] for cell in row] for row in page.tables["table"][1:]]
-    assert [float(row[1]) for row in cells] == pytest.approx(
-        data["means"][0], abs=5e-5
-    )  # also without JavaScript
+    whole, groups = page.data, page.data["groups"]
+    assert [part["group"] for part in groups] == [NASTY[1], "rest", "one"]
+    assert whole["shown"] == [0, 1, 2, 3, 4, 5]  # positions of topics
+    systems = report.systems.set_index("group")
+    for part in [whole, *groups]:
+        means = systems.loc[[part["group"]]]
+        assert part["means"] == [means[label].tolist() for label in report.labels]
+        topics = [whole["queries"][position] for position in part["shown"]]
+        assert topics == [qid for qid, group in by.items() if part["group"] in (group, "all")]
+    of_one_topic = groups[2]
+    assert of_one_topic["ends"] == [None] * len(report.labels)
+    assert of_one_topic["tests"] is None
+    assert "6 topics in all" in text
+
+
+@pytest.mark.slow
+def test_the_page_of_a_report_shows_all_topics_without_javascript(reported) -> None:
+    pytest.importorskip("vl_convert")
+    report, _ = reported
+    page = Page(report.to_html())
+    _header, *rows = page.tables["table"]
+    first_means = [float(row[1].partition("[")[0]) for row in rows]  # such as 0.4312 [0.2, 0.6]
+    assert first_means == pytest.approx(page.data["means"][0], abs=5e-5)
 
 
 @pytest.mark.slow
 def test_estimates_with_human_judgments_are_over_all_topics() -> None:
     pytest.importorskip("vl_convert")
     runs, qrels = world(systems=("bm25", "dense"), n_topics=14)
-    by = {qid: "x" if n < 9 else "y" for n, qid in enumerate(qrels["qid"].unique())}
-    human = qrels[qrels["qid"].isin(list(by)[:8])]
-    model = qrels.assign(label=(qrels["label"] + (qrels.index % 3 == 0)).clip(upper=2))
-    text = ma.report(
-        runs, model, "AP", aspects=SCALES, human=human, by=by, progress=False
-    ).to_html()
+    topics = qrels["qid"].unique()
+    by = dict.fromkeys(topics[:9], "x") | dict.fromkeys(topics[9:], "y")
+    human = qrels[qrels["qid"].isin(topics[:8])]
+    is_raised = qrels.index % 3 == 0
+    model = qrels.assign(label=(qrels["label"] + is_raised).clip(upper=2))
+
+    report = ma.report(runs, model, "AP", aspects=SCALES, human=human, by=by, progress=False)
+
+    text = report.to_html()
     data = Page(text).data
-    assert data["powered"][-1] is not None
+    *_of_single_aspects, of_ap = data["powered"]
+    assert of_ap is not None
     assert [part["powered"] for part in data["groups"]] == [None, None]
     assert "Estimates with human judgments are over all topics only." in text
 
@@ -574,31 +644,37 @@ def read_csv(output: str) -> pd.DataFrame:
 
 
 def test_a_table_of_systems_has_a_section_for_each_group() -> None:
+    """Cells are as 0.300† [0.1, 0.5]: a mean, a sign if it differs from the baseline's, an interval."""
     values = long_frame(SCORES)
     table = ma.systems_table(
         values, by=GROUPS, baseline="a", alpha=0.1, interval="mean", notes="full"
     )
-    means = ma.aggregate(values, by=GROUPS, ci=0.9)
-    tests = ma.analysis.compare_with_baseline(values, "a", alpha=0.1, by=GROUPS).set_index(
-        ["group", "name"]
-    )
-    data = table.to_styler().data
-    assert data.index.tolist() == list(zip(means["group"], means["name"], strict=True))
-    for (_, row), shown in zip(means.iterrows(), data["AP"], strict=True):
-        numbers = [float(text) for text in re.findall(r"[\d.]+", shown.replace("−", "-"))]
-        low, high = row["AP 90% low"], row["AP 90% high"]
-        assert numbers[0] == pytest.approx(row["AP"], abs=6e-4)
-        if row["group"] == "odd one":
-            assert len(numbers) == 1
+    cells = table.to_styler().data["AP"]
+    expected = ma.aggregate(values, by=GROUPS, ci=0.9).set_index(["group", "name"])
+    tests = ma.analysis.compare_with_baseline(values, "a", alpha=0.1, by=GROUPS)
+    is_significant = tests.set_index(["group", "name"])["significant"]
+    assert cells.index.tolist() == expected.index.tolist()
+    for (group, name), cell in cells.items():
+        mean, *interval = [float(number) for number in re.findall(r"[\d.]+", cell)]
+        row = expected.loc[(group, name)]
+        assert mean == pytest.approx(row["AP"], abs=6e-4)
+        if group == "odd one":  # of one topic
+            assert interval == []
         else:
-            assert numbers[1:] == pytest.approx([low, high], abs=6e-4)
-        key = (row["group"], row["name"])
-        assert ("†" in shown) == (key in tests.index and bool(tests.loc[key, "significant"]))
-    text = str(table)
-    assert "Topics: short 2, long 3, odd one 1." in text
-    assert " ".join(text.split()).count(", 6 topics in all).") == 1
-    assert "Comparisons in all groups are corrected together" in " ".join(text.split())
-    assert table.to_latex().count("multicolumn") >= 4
+            assert interval == pytest.approx([row["AP 90% low"], row["AP 90% high"]], abs=6e-4)
+        assert ("†" in cell) == bool(is_significant.get((group, name), False))
+
+
+def test_a_table_of_systems_tells_of_its_groups() -> None:
+    table = ma.systems_table(
+        long_frame(SCORES), by=GROUPS, baseline="a", alpha=0.1, interval="mean", notes="full"
+    )
+    assert "Topics: short 2, long 3, odd one 1." in str(table)
+    text = " ".join(str(table).split())
+    assert text.count(", 6 topics in all).") == 1
+    assert "Comparisons in all groups are corrected together" in text
+    n_sections = 4  # of three groups and all topics
+    assert table.to_latex().count("multicolumn") >= n_sections
 
 
 def test_best_values_of_a_table_are_those_of_each_group() -> None:
@@ -610,58 +686,84 @@ def test_best_values_of_a_table_are_those_of_each_group() -> None:
     assert [line[0] for line in text.splitlines() if re.match(r"[abc] .*\*", line)] == best
 
 
+IN_CSV = ("--aspects", "scales.json", "-m", "AP CAM@5", "--format", "csv")
+
+
 def test_the_command_line_shows_groups(cli, trec_files) -> None:
     (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
-    options = ("--aspects", "scales.json", "-m", "AP CAM@5", "--format", "csv")
-    code, out, _ = cli(
-        "evaluate", *options, "--by", "by.txt", "--interval", "mean", "--baseline", "beta", "runs"
-    )
+    with_tests = ("--interval", "mean", "--baseline", "beta")
+    code, out, _ = cli("evaluate", *IN_CSV, "--by", "by.txt", *with_tests, "runs")
     assert code == 0
     table = read_csv(out)
-    plain = read_csv(
-        cli("evaluate", *options, "--interval", "mean", "--baseline", "beta", "runs")[1]
-    )
-    whole = table[table["group"] == "all"].drop(columns="group").reset_index(drop=True)
-    pd.testing.assert_frame_equal(whole, plain, check_dtype=False)
-    perquery = read_csv(cli("evaluate", *options, "-q", "runs")[1])
-    perquery = perquery.drop(columns="definition")
-    values = perquery.pivot(index=["name", "qid"], columns="measure", values="value").reset_index()
-    by = dict(line.split(maxsplit=1) for line in FILE.splitlines())
-    expected = ma.aggregate(perquery, ci=0.95, by=by)
-    pd.testing.assert_frame_equal(table[list(expected)], expected, atol=1e-12)
-    tests = ma.analysis.compare_with_baseline(perquery, "beta", by=by)
+    # The section of all topics is the table without groups.
+    of_all = table[table["group"] == "all"].drop(columns="group").reset_index(drop=True)
+    _, without_groups, _ = cli("evaluate", *IN_CSV, *with_tests, "runs")
+    pd.testing.assert_frame_equal(of_all, read_csv(without_groups), check_dtype=False)
+
+
+def test_the_command_line_shows_means_and_tests_of_groups(cli, trec_files) -> None:
+    (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
+    group_of_topic = dict(line.split(maxsplit=1) for line in FILE.splitlines())
+    with_tests = ("--interval", "mean", "--baseline", "beta")
+    _, out, _ = cli("evaluate", *IN_CSV, "--by", "by.txt", *with_tests, "runs")
+    table = read_csv(out)
+    _, out, _ = cli("evaluate", *IN_CSV, "-q", "runs")
+    perquery = read_csv(out).drop(columns="definition")
+
+    means = ma.aggregate(perquery, ci=0.95, by=group_of_topic)
+    pd.testing.assert_frame_equal(table[list(means)], means, atol=1e-12)
+
+    tests = ma.analysis.compare_with_baseline(perquery, "beta", by=group_of_topic)
     tests = tests[tests["measure"] == "AP"].set_index(["group", "name"])
     rows = table.set_index(["group", "name"]).loc[tests.index]
-    assert rows["AP p-value corrected"].tolist() == pytest.approx(tests["p"].tolist(), nan_ok=True)
-    wide = values.set_index(["qid", "name"])["AP"].unstack()
-    wins = wide.gt(wide["beta"] + 1e-9, axis=0).groupby(by).sum()
-    for group, name in tests.index:
-        expected_wins = wins[name].sum() if group == "all" else wins.loc[group, name]
-        assert rows.loc[(group, name), "AP +"] == expected_wins
+    expected_p = tests["p"].tolist()
+    assert rows["AP p-value corrected"].tolist() == pytest.approx(expected_p, nan_ok=True)
+
+    precision = perquery[perquery["measure"] == "AP"].pivot(
+        index="qid", columns="name", values="value"
+    )
+    for (group, name), row in rows.iterrows():
+        topics = [qid for qid, own in group_of_topic.items() if group in (own, "all")]
+        differences = precision.loc[topics, name] - precision.loc[topics, "beta"]
+        assert row["AP +"] == (differences > 1e-9).sum()  # wins
 
 
-def test_the_command_line_sorts_and_notes_groups(cli, trec_files) -> None:
+def test_the_command_line_sorts_groups(cli, trec_files) -> None:
     (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
     options = ("--sort", "AP", "--interval", "mean", "--baseline", "beta", "--format", "table")
     code, out, _ = cli(
         "evaluate", "-m", "AP", "--by", "by.txt", *options, "runs", qrels=["relevance.txt"]
     )
     assert code == 0
-    lines = out[: out.index("* best")].splitlines()[1:]
-    starts = [
-        row for row, line in enumerate(lines) if not re.match("(alpha|beta|gamma|delta) ", line)
-    ]
-    assert [lines[row] for row in starts] == ["easy", "hard one", "last", "all"]
-    for start in starts:
-        rows = lines[start + 1 : start + 5]
-        values = [float(row.split()[1].rstrip("†*")) for row in rows]
+    table = out[: out.index("* best")]
+    _header, *lines = table.splitlines()
+    rows_by_group: dict[str, list[str]] = {}
+    group = ""
+    for line in lines:
+        is_run = re.match("(alpha|beta|gamma|delta) ", line)
+        if is_run:
+            rows_by_group[group].append(line)
+        elif line:
+            group = line
+            rows_by_group[group] = []
+    assert list(rows_by_group) == ["easy", "hard one", "last", "all"]
+    for group, rows in rows_by_group.items():
+        assert len(rows) == 4
+        values = [float(row.split()[1].rstrip("†*")) for row in rows]  # such as 0.4312†
         assert values == sorted(values, reverse=True)
-        assert any("*" in row for row in rows) is (len(set(values)) > 1)
-        assert all(("[" in row) is (lines[start] != "last") for row in rows)
+        has_best = any("*" in row for row in rows)
+        assert has_best == (len(set(values)) > 1)
+        n_intervals = sum("[" in row for row in rows)
+        assert n_intervals == (0 if group == "last" else 4)  # "last" has one topic
     assert " Topics: easy 2, hard one 3, last 1.\n" in out
+
+
+def test_groups_are_sections_in_latex(cli, trec_files) -> None:
+    (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
     options = ("--by", "by.txt", "--format", "tex")
-    latex = cli("evaluate", "-m", "AP", *options, "runs", qrels=["relevance.txt"])[1]
-    assert re.findall(r"\\textit{(.*?)}", latex) == ["easy", "hard one", "last", "all"]
+    _, latex, _ = cli("evaluate", "-m", "AP", *options, "runs", qrels=["relevance.txt"])
+    titles = re.findall(r"\\textit{(.*?)}", latex)
+    assert titles == ["easy", "hard one", "last", "all"]
 
 
 def test_topics_without_a_value_on_the_command_line(cli, trec_files) -> None:
@@ -765,10 +867,12 @@ def test_options_that_do_not_go_with_groups(options, message, cli, trec_files) -
 @pytest.mark.slow
 def test_the_command_reports_groups(cli, trec_files) -> None:
     pytest.importorskip("vl_convert")
-    (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
+    groups = "q0 easy\nq1 easy\nq2\thard one\nq3\thard one\nq4\thard one\nq5 last\n"
+    (trec_files / "by.txt").write_text(groups, encoding="utf-8")
     code, _, err = cli(
         "report", "--aspects", "scales.json", "--by", "by.txt", "-o", "report.html", "runs"
     )
     assert code == 0, err
     data = Page((trec_files / "report.html").read_text(encoding="utf-8")).data
-    assert [len(part["shown"]) for part in data["groups"]] == [2, 3, 1]
+    n_topics = {part["group"]: len(part["shown"]) for part in data["groups"]}
+    assert n_topics == {"easy": 2, "hard one": 3, "last": 1}

@@ -172,41 +172,41 @@ def test_colliding_hashes_do_not_matter(
         assert len(set(distinct.decode())) == len(distinct)
 
 
+def hash_by_string(values: list[str]) -> dict[str, int]:
+    """The hashes of strings that are in one buffer."""
+    hashes = Texts.from_strings(np.array(values, dtype=object)).hashes().tolist()
+    return dict(zip(values, hashes, strict=True))
+
+
 @PROPERTY
 @given(st.lists(strings, max_size=20), st.lists(strings, max_size=20))
-def test_hashes_depend_on_the_string_alone(texts: list[str], second: list[str]) -> None:
+def test_hashes_depend_on_the_string_alone(first: list[str], second: list[str]) -> None:
     """Not on the longest string beside it, nor on what follows it in the buffer."""
-    hashed = [
-        dict(
-            zip(
-                values,
-                Texts.from_strings(np.array(values, dtype=object)).hashes().tolist(),
-                strict=True,
-            )
-        )
-        for values in (texts, second, [*second, "x" * 300])
-    ]
-    for values in hashed[1:]:
-        assert all(hashed[0][value] == values[value] for value in set(texts) & set(values))
-    assert len(set(hashed[0].values())) == len(set(texts))
-    assert all(
-        Texts.from_strings(np.array([text], dtype=object)).hashes()[0] == hashed[0][text]
-        for text in set(texts)
-    )
+    hashes = hash_by_string(first)
+    assert len(set(hashes.values())) == len(set(first))
+    for string in set(first):
+        assert hash_by_string([string])[string] == hashes[string]
+    beside_others = hash_by_string(second)
+    beside_a_long_one = hash_by_string([*second, "x" * 300])
+    for string in set(first) & set(second):
+        assert beside_others[string] == hashes[string]
+        assert beside_a_long_one[string] == hashes[string]
 
 
 @PROPERTY
 @given(st.lists(st.tuples(st.integers(0, 2), strings), max_size=25))
 def test_order_of_strings(rows: list[tuple[int, str]]) -> None:
+    """By group; within a group by bytes, descending; equal strings keep their order."""
+    groups = np.array([group for group, _ in rows], dtype=np.intp)
     texts = Texts.from_strings(np.array([string for _, string in rows], dtype=object))
-    order = texts.descending_order(np.array([group for group, _ in rows], dtype=np.intp)).tolist()
-    by_bytes = sorted(
-        range(len(rows)), key=lambda n: rows[n][1].encode("utf-8", "surrogatepass"), reverse=True
-    )
-    expected = sorted(by_bytes, key=lambda n: rows[n][0])
-    assert [rows[n] for n in order] == [rows[n] for n in expected]
-    for row, before in zip(order[1:], order[:-1], strict=True):
-        assert rows[row] != rows[before] or before < row  # equal strings keep their order
+
+    order = texts.descending_order(groups).tolist()
+
+    expected = sorted(range(len(rows)), reverse=True)
+    expected.sort(key=lambda row: rows[row][1].encode("utf-8", "surrogatepass"))
+    expected.reverse()
+    expected.sort(key=lambda row: rows[row][0])
+    assert order == expected
     assert texts.decode().tolist() == [string for _, string in rows]
 
 
@@ -216,21 +216,27 @@ def test_order_of_strings(rows: list[tuple[int, str]]) -> None:
     st.sampled_from([0, 1 << 63, 2**64 - 1]),
 )
 def test_repetitions(rows: list[tuple[int, str]], bits: int) -> None:
+    """Rows of which a later one has the same query and document, also if hashes coincide."""
     query = np.array([number for number, _ in rows], dtype=np.intp)
     docnos = Texts.from_strings(np.array([string for _, string in rows], dtype=object))
-    with limit_hashes(bits):
+    with limit_hashes(bits):  # no bit, one, or all
         repeated = repeated_pairs(query, docnos, pair_keys(query, docnos))
     expected = [row in rows[index + 1 :] for index, row in enumerate(rows)]
-    assert (repeated.tolist() if repeated is not None else [False] * len(rows)) == expected
+    if repeated is None:  # no row is repeated
+        assert not any(expected)
+    else:
+        assert repeated.tolist() == expected
 
 
 def test_one_repetition_among_many_rows() -> None:
     """Few keys share slots in all tables; a pair that occurs twice always does."""
-    query = np.repeat(np.arange(20), 1000)
+    query = np.repeat(np.arange(20), 1000)  # rows 17000 to 17999 are of one query
     names = np.array([f"d{n}" for n in range(20_000)], dtype=object)
     docnos = Texts.from_strings(names)
     assert repeated_pairs(query, docnos, pair_keys(query, docnos)) is None
-    names[17_999], names[17_000] = names[17_500], names[16_999]  # the latter of two queries
+
+    names[17_999] = names[17_500]
+    names[17_000] = names[16_999]  # the same document of another query
     docnos = Texts.from_strings(names)
     repeated = repeated_pairs(query, docnos, pair_keys(query, docnos))
     assert repeated is not None
@@ -238,11 +244,16 @@ def test_one_repetition_among_many_rows() -> None:
 
 
 def test_hashes_of_many_strings_are_those_of_few() -> None:
-    """Strings are hashed in blocks, whose longest and shortest strings differ."""
-    names = [f"{'x' * (n % 40 if n > 70_000 else 3)}{n}" for n in range(140_000)]
-    hashed = Texts.from_strings(np.array(names, dtype=object)).hashes()
-    for n in (0, 65_535, 65_536, 70_001, 70_040, 131_071, 131_072, 139_999):
-        assert Texts.from_strings(np.array([names[n]], dtype=object)).hashes()[0] == hashed[n]
+    """Strings are hashed in blocks of 65536, whose longest and shortest strings differ."""
+    short = [f"xxx{n}" for n in range(70_001)]
+    of_many_lengths = [f"{'x' * (n % 40)}{n}" for n in range(70_001, 140_000)]
+    names = short + of_many_lengths
+    hashes = Texts.from_strings(np.array(names, dtype=object)).hashes()
+    ends_of_blocks = [0, 65_535, 65_536, 131_071, 131_072, 139_999]
+    around_the_first_longer_string = [70_001, 70_040]
+    for n in ends_of_blocks + around_the_first_longer_string:
+        (alone,) = Texts.from_strings(np.array([names[n]], dtype=object)).hashes()
+        assert alone == hashes[n]
 
 
 def test_regular_ids_have_different_hashes() -> None:
@@ -259,37 +270,44 @@ def test_regular_ids_have_different_hashes() -> None:
 
 
 @pytest.mark.slow
-def test_one_long_id_costs_nothing_for_the_others() -> None:
+def test_one_long_id_costs_nothing_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """The words of the longest string are read only where they may decide."""
     values = [f"q{n // 9}" for n in range(40_000)]
     values[20_000:20_003] = ["x" * 300_000, "x" * 300_000, "x" * 299_999 + "y"]
     column = Texts.from_strings(np.array(values, dtype=object))
+    read_words = Texts._nth_words
+    numbers_of_words = []
+
+    def count_words(self: Texts, *arguments: Any) -> Any:
+        words = read_words(self, *arguments)
+        numbers_of_words.append(len(words))
+        return words
+
+    monkeypatch.setattr(Texts, "_nth_words", count_words)
+    heads = column.heads().tolist()  # the rows that differ from the one before
+
     expected = [n for n in range(len(values)) if n == 0 or values[n] != values[n - 1]]
-    reads = []
-    with pytest.MonkeyPatch.context() as patch:
-        original = Texts._nth_words
-        patch.setattr(
-            Texts,
-            "_nth_words",
-            lambda self, *args: reads.append(read := original(self, *args)) or read,
-        )
-        assert column.heads().tolist() == expected
-    assert sum(map(len, reads)) < 300_000
+    assert heads == expected
+    assert sum(numbers_of_words) < 300_000  # 40 000 strings of up to 37 500 words
 
 
-def test_many_pairs() -> None:
-    """Long chains of occupied slots, and documents of several queries."""
+@pytest.mark.parametrize("bits", [2**64 - 1, 0xFF << 56], ids=["all bits", "eight bits"])
+def test_many_pairs(bits: int) -> None:
+    """With eight bits of the hashes, chains of occupied slots are long."""
     rng = np.random.default_rng(0)
     names = np.array([f"{'x' * int(rng.integers(0, 20))}{n}" for n in range(3000)], dtype=object)
     query = np.repeat(np.arange(3), 1000)
-    for bits in (2**64 - 1, 0xFF << 56):
-        with limit_hashes(bits):
-            table = PairTable(query, Texts.from_strings(names))
-            asked = rng.permutation(3000)
-            queries = (query[asked] + rng.integers(0, 2, 3000)) % 3
-            texts = Texts.from_strings(names[asked])
-            rows = table.lookup(queries, texts)[0]
-        assert rows.tolist() == np.where(queries == query[asked], asked, -1).tolist()
+    asked = rng.permutation(3000)
+    # About half of the documents are asked for with another query than theirs.
+    is_other_query = rng.integers(0, 2, 3000)
+    asked_query = (query[asked] + is_other_query) % 3
+
+    with limit_hashes(bits):
+        table = PairTable(query, Texts.from_strings(names))
+        rows, *_ = table.lookup(asked_query, Texts.from_strings(names[asked]))
+
+    expected = np.where(is_other_query, -1, asked)
+    assert rows.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
@@ -301,48 +319,57 @@ def test_all_scores_tied(shuffled: bool) -> None:
     check_join(rows, [(qid, docno) for qid, docno, _ in rows[::7]], "objects")
 
 
-@pytest.mark.parametrize(
-    ("values", "read"),
-    [
-        ([3, 3, 10], ["3", "3", "10"]),
-        ([1.5, 2, "a"], ["1.5", "2", "a"]),
-        (pd.Categorical([3, 10, 3]), ["3", "10", "3"]),
-        (pd.Categorical([1, "1", 2]), ["1", "1", "2"]),
-        ([np.str_("a"), "b", "a"], ["a", "b", "a"]),
-        ([b"a", "b", True], ["b'a'", "b", "True"]),
-    ],
-)
-def test_ids_of_other_kinds(values: Any, read: list[str]) -> None:
+IDS_OF_OTHER_KINDS = [
+    ([3, 3, 10], ["3", "3", "10"]),
+    ([1.5, 2, "a"], ["1.5", "2", "a"]),
+    (pd.Categorical([3, 10, 3]), ["3", "10", "3"]),
+    (pd.Categorical([1, "1", 2]), ["1", "1", "2"]),
+    ([np.str_("a"), "b", "a"], ["a", "b", "a"]),
+    ([b"a", "b", True], ["b'a'", "b", "True"]),
+]
+
+
+@pytest.mark.parametrize(("values", "as_text"), IDS_OF_OTHER_KINDS)
+def test_topics_of_other_kinds_are_read_as_text(values: Any, as_text: list[str]) -> None:
     frame = pd.DataFrame({"docno": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]}).assign(qid=values)
-    assert hits_of(
-        Rankings(frame, Judgments(qrels_frame([("3", "a"), ("1", "b")])))
-    ) == simple_hits(list(zip(read, "abc", [3.0, 2.0, 1.0], strict=True)), [("3", "a"), ("1", "b")])
-    frame = pd.DataFrame({"qid": "q", "score": [3.0, 2.0, 1.0]}).assign(docno=values)
-    judged = [("q", docno) for docno in set(read)]
+    judged = [("3", "a"), ("1", "b")]
     rankings = Rankings(frame, Judgments(qrels_frame(judged)))
-    assert hits_of(rankings) == simple_hits(
-        [("q", docno, 3.0 - n) for n, docno in enumerate(read)], judged
-    )
+    rows = list(zip(as_text, ["a", "b", "c"], [3.0, 2.0, 1.0], strict=True))
+    assert hits_of(rankings) == simple_hits(rows, judged)
 
 
-@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
-@pytest.mark.parametrize("form", ["objects", "strings", "categories", "arrow"])
-def test_missing_ids_are_refused(missing: Any, form: str) -> None:
-    values = pd.Series(["a", missing, "b"], dtype=object)
-    if form == "strings":
-        values = values.where(values.notna(), pd.NA).astype("string[python]")
-    elif form == "categories":
-        values = values.astype("category")
-    elif form == "arrow":
-        pyarrow = pytest.importorskip("pyarrow")
-        values = pd.Series(["a", None, "b"], dtype=pd.ArrowDtype(pyarrow.string()))
+@pytest.mark.parametrize(("values", "as_text"), IDS_OF_OTHER_KINDS)
+def test_documents_of_other_kinds_are_read_as_text(values: Any, as_text: list[str]) -> None:
+    frame = pd.DataFrame({"qid": "q", "score": [3.0, 2.0, 1.0]}).assign(docno=values)
+    judged = [("q", docno) for docno in set(as_text)]
+    rankings = Rankings(frame, Judgments(qrels_frame(judged)))
+    rows = list(zip(["q", "q", "q"], as_text, [3.0, 2.0, 1.0], strict=True))
+    assert hits_of(rankings) == simple_hits(rows, judged)
+
+
+def check_missing_ids(values: pd.Series) -> None:
+    """Check that a run is refused if either of its ids is missing in row 1."""
     judgments = Judgments({"a": {"a": 1}})
     for column, other in (("qid", "docno"), ("docno", "qid")):
         frame = pd.DataFrame({column: values, other: "a", "score": 1.0})
-        with pytest.raises(
-            MultiAspectError, match=f"the run: expected a {column} in every row, got none in row 1"
-        ):
+        message = f"the run: expected a {column} in every row, got none in row 1"
+        with pytest.raises(MultiAspectError, match=message):
             Rankings(frame, judgments)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
+@pytest.mark.parametrize("form", ["object", "category"])
+def test_missing_ids_are_refused(missing: Any, form: str) -> None:
+    check_missing_ids(pd.Series(["a", missing, "b"], dtype=object).astype(form))
+
+
+def test_missing_ids_of_strings_are_refused() -> None:
+    check_missing_ids(pd.Series(["a", pd.NA, "b"], dtype="string[python]"))
+
+
+def test_missing_ids_of_arrow_are_refused() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    check_missing_ids(pd.Series(["a", None, "b"], dtype=pd.ArrowDtype(pyarrow.string())))
 
 
 @pytest.mark.parametrize("column", ["qid", "docno"])
@@ -350,29 +377,33 @@ def test_missing_ids_are_refused(missing: Any, form: str) -> None:
 @pytest.mark.parametrize("other", ["x", 1], ids=["strings", "mixed types"])
 def test_lone_surrogates_are_refused(column: str, text: str, other: object) -> None:
     """They are no UTF-8, but JSON and Python's strings can have them: neither pandas 3 nor trec_eval can."""
-    ids = {"qid": "q", "docno": "d"} | {column: pd.Series([other, text, "y"], dtype=object)}
-    faulty = pd.DataFrame({**ids, "score": 1.0, "label": 1})
-    named = rf": expected text that UTF-8 can represent, got {re.escape(repr(text))}: '\\ud[8-9a-f]\w\w' is half of"
-    judgments = Judgments({"q": {"d": 1}})
-    with pytest.raises(MultiAspectError, match=f"^the run{named}"):
-        Rankings(faulty, judgments)
-    with pytest.raises(MultiAspectError, match=f"^qrels{named}"):
-        Judgments(faulty[["qid", "docno", "label"]])
+    frame = pd.DataFrame({"qid": ["q"] * 3, "docno": ["d"] * 3, "score": 1.0, "label": 1})
+    frame[column] = pd.Series([other, text, "y"], dtype=object)
     by_query: dict[object, dict[object, int]] = {}
-    for qid, docno in zip(faulty["qid"], faulty["docno"], strict=True):
+    for qid, docno in zip(frame["qid"], frame["docno"], strict=True):
         by_query.setdefault(qid, {})[docno] = 1
-    with pytest.raises(MultiAspectError, match=f"^the run{named}"):
-        Rankings(by_query, judgments)
-    with pytest.raises(MultiAspectError, match=f"^qrels{named}"):
-        Judgments(by_query)
+    judgments = Judgments({"q": {"d": 1}})
+    # As in: the run: expected text that UTF-8 can represent, got 'a\udfff': '\udfff' is half of …
+    surrogate = r"'\\ud[8-9a-f]\w\w'"
+    shown = re.escape(repr(text))
+    message = rf": expected text that UTF-8 can represent, got {shown}: {surrogate} is half of"
+    for run in (frame, by_query):
+        with pytest.raises(MultiAspectError, match=f"^the run{message}"):
+            Rankings(run, judgments)
+    for qrels in (frame[["qid", "docno", "label"]], by_query):
+        with pytest.raises(MultiAspectError, match=f"^qrels{message}"):
+            Judgments(qrels)
 
 
 def test_characters_of_two_surrogates_are_fine() -> None:
-    run = pd.DataFrame({"qid": "q", "docno": ["\U0001f600", "\uffff"], "score": 1.0})
-    assert Rankings(run, Judgments({"q": {"\U0001f600": 1, "\uffff": 1}})).hits.rank.tolist() == [
-        1,
-        2,
-    ]
+    """Ties are in the order of code points, descending; in UTF-16, U+FFFF would come first."""
+    docnos = ["\U0001f600", "\uffff"]
+    run = pd.DataFrame({"qid": "q", "docno": docnos, "score": 1.0})
+    judgments = Judgments({"q": {"\U0001f600": 1, "\uffff": 1}})
+    hits = Rankings(run, judgments).hits
+    ranked = judgments.docnos[hits.row].tolist()
+    assert ranked == ["\U0001f600", "\uffff"]
+    assert hits.rank.tolist() == [1, 2]
 
 
 def test_an_empty_run() -> None:

@@ -62,61 +62,78 @@ def draw_weights(rng: np.random.Generator, discounts: Any) -> Any:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_maxima_are_those_of_enumeration(seed: int) -> None:
+    """The highest weighted sum of gains over the ideal, if each document has one of several gains."""
     rng = np.random.default_rng(seed)
     for _ in range(40):
         n = int(rng.integers(2, 7))
-        discounts = [1 / np.log2(np.arange(n) + 2.0), 0.5 ** np.arange(n), np.ones(n)][
-            rng.integers(3)
-        ]
-        discounts[rng.integers(1, n + 1) :] = 0.0
-        sets, weights = draw_sets(rng, n), draw_weights(rng, discounts)
-        gains = attainable(sets, discounts)
-        result = highest_ratios(weights, gains)
+        kinds_of_discounts = [1 / np.log2(np.arange(n) + 2.0), 0.5 ** np.arange(n), np.ones(n)]
+        discounts = kinds_of_discounts[rng.integers(3)]
+        cutoff = rng.integers(1, n + 1)
+        discounts[cutoff:] = 0.0
+        sets = draw_sets(rng, n)  # the gains that each document may have
+        weights = draw_weights(rng, discounts)  # four rows of weights of documents
+
+        result = highest_ratios(weights, attainable(sets, discounts))
+
         assert result.exact.all()
         for row, value in zip(weights, result.value, strict=True):
-            assert value == pytest.approx(
-                enumerate_ratios(row, sets, discounts), abs=1e-14, rel=1e-12
-            )
-        # The same if the documents without a weight, which come last, are left out of the weights.
-        weighted = np.flatnonzero((weights != 0).any(axis=0))
-        order = np.append(weighted, np.flatnonzero((weights == 0).all(axis=0)))
-        shorter = highest_ratios(
-            weights[:, weighted], attainable([sets[row] for row in order], discounts)
-        )
+            expected = enumerate_ratios(row, sets, discounts)
+            assert value == pytest.approx(expected, abs=1e-14, rel=1e-12)
+        # Documents without a weight, if they come last, may be left out of the weights.
+        has_weight = (weights != 0).any(axis=0)
+        weighted, unweighted = np.flatnonzero(has_weight), np.flatnonzero(~has_weight)
+        sorted_sets = [sets[document] for document in [*weighted, *unweighted]]
+        shorter = highest_ratios(weights[:, weighted], attainable(sorted_sets, discounts))
         np.testing.assert_allclose(shorter.value, result.value, rtol=1e-14, atol=1e-14)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_ratios_of_several_ideals_are_those_of_enumeration(seed: int) -> None:
+    """The sum of the DCG of two aspects over the sum of their ideals, over all attainable gains."""
     rng = np.random.default_rng(seed)
     for _ in range(30):
         n = int(rng.integers(1, 4))
         discounts = 1 / np.log2(np.arange(n) + 2.0)
         scales = [np.unique(rng.integers(0, 4, 3)).astype(float).tolist() for _ in range(2)]
-        sets = [
-            [scale if rng.random() < 0.6 else [float(rng.choice(scale))] for _ in range(n)]
-            for scale in scales
-        ]
+        sets_by_aspect = []  # the gains that each document may have
+        for scale in scales:
+            is_unjudged_or_gain = []
+            for _document in range(n):
+                if rng.random() < 0.6:
+                    is_unjudged_or_gain.append(scale)
+                else:
+                    is_unjudged_or_gain.append([float(rng.choice(scale))])
+            sets_by_aspect.append(is_unjudged_or_gain)
+        first_sets, second_sets = sets_by_aspect
+
+        low, high = shared_ratios(
+            discounts, [attainable(sets, discounts) for sets in sets_by_aspect]
+        )
+
         values = []
-        for gain in itertools.product(*sets[0], *sets[1]):
-            parts = [np.array(part) for part in (gain[:n], gain[n:])]
-            ideal = sum(np.sort(part)[::-1] @ discounts for part in parts)
-            values.append(sum(part @ discounts for part in parts) / ideal if ideal > 0 else 0.0)
-        found = shared_ratios(discounts, [attainable(part, discounts) for part in sets])
-        np.testing.assert_allclose(found, [min(values), max(values)], atol=1e-14)
+        for first in itertools.product(*first_sets):
+            for second in itertools.product(*second_sets):
+                dcg = np.array(first) @ discounts + np.array(second) @ discounts
+                ideal_first, ideal_second = np.sort(first)[::-1], np.sort(second)[::-1]
+                ideal_dcg = ideal_first @ discounts + ideal_second @ discounts
+                values.append(dcg / ideal_dcg if ideal_dcg > 0 else 0.0)
+        assert low == pytest.approx(min(values), abs=1e-14)
+        assert high == pytest.approx(max(values), abs=1e-14)
 
 
 def test_gains_with_gaps_are_not_set_to_what_a_document_cannot_have() -> None:
-    weights, discounts = np.array([[1.0, 0.5, 0.0]]), np.array([1.0, 1 / np.log2(3), 0.5])
+    """The first document may have the gains 0 and 1, the second 0 and 3, but neither 2.
+
+    `without_gaps` allows all gains between the lowest and the highest of a document.
+    """
     sets = [[0.0, 1.0], [0.0, 3.0], [1.0]]
+    weights = np.array([[1.0, 0.5, 0.0]])
+    discounts = np.array([1.0, 1 / np.log2(3), 0.5])
     gains = attainable(sets, discounts)
-    assert highest_ratios(weights, gains).value[0] == pytest.approx(
-        enumerate_ratios(weights[0], sets, discounts)
-    )
-    assert (
-        highest_ratios(weights, gains.without_gaps()).value[0]
-        > highest_ratios(weights, gains).value[0]
-    )
+    (highest,) = highest_ratios(weights, gains).value
+    assert highest == pytest.approx(enumerate_ratios(weights[0], sets, discounts))
+    (highest_without_gaps,) = highest_ratios(weights, gains.without_gaps()).value
+    assert highest_without_gaps > highest
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1e-300, 2.0**52])
@@ -131,13 +148,17 @@ def test_the_unit_of_gains_makes_no_difference(factor: float) -> None:
 
 
 def test_beyond_the_limit_of_nodes_values_are_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that has visited MOST_NODES nodes returns an upper bound, and says that it is not exact."""
     rng = np.random.default_rng(5)
-    sets = [np.unique(rng.random(2)).tolist() for _ in range(7)]
-    discounts = 1 / np.log2(np.arange(7) + 2.0)
+    n_documents = 7
+    sets = [np.unique(rng.random(2)).tolist() for _ in range(n_documents)]  # two gains each
+    discounts = 1 / np.log2(np.arange(n_documents) + 2.0)
     weights = np.stack([draw_weights(rng, discounts)[0] for _ in range(20)])
+
     exact = highest_ratios(weights, attainable(sets, discounts))
     monkeypatch.setattr(label_extremes, "MOST_NODES", 2)
     bound = highest_ratios(weights, attainable(sets, discounts))
+
     assert exact.exact.all()
     assert not bound.exact.all()
     assert (bound.value >= exact.value - 1e-15).all()

@@ -101,37 +101,47 @@ def test_how_to_pages_are_listed_by_their_titles():
     assert listed == titles
 
 
-def test_cells_of_notebooks_are_short_and_prose_is_no_code():
-    long, prose = [], []
-    for path in [
-        *(ROOT / "notebooks").glob("*.ipynb"),
-        *(ROOT / "docs" / "reproductions").glob("*.ipynb"),
-    ]:
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            code = "".join(cell["source"]) if cell["cell_type"] == "code" else ""
-            long += [(path.name, cell["id"])] if len(code.splitlines()) > 40 else []
-            prose += (
-                [(path.name, cell["id"])] if re.search(r"Markdown\(\s*f(\"\"\"|''')", code) else []
-            )
+def code_cells():
+    """The cells with code of all notebooks: name of the notebook, id and text of the cell."""
+    folders = [ROOT / "notebooks", ROOT / "docs" / "reproductions"]
+    for folder in folders:
+        for path in folder.glob("*.ipynb"):
+            for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+                if cell["cell_type"] == "code":
+                    yield path.name, cell["id"], "".join(cell["source"])
+
+
+def test_cells_of_notebooks_are_short():
+    long = [(name, cell) for name, cell, code in code_cells() if len(code.splitlines()) > 40]
     assert long == []
+
+
+def test_prose_of_notebooks_is_no_code():
+    prose_in_code = re.compile(r"Markdown\(\s*f(\"\"\"|''')")  # such as Markdown(f"""
+    prose = [(name, cell) for name, cell, code in code_cells() if prose_in_code.search(code)]
     assert prose == []
 
 
 def test_the_notebooks_are_listed():
     page = (ROOT / "notebooks" / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+\.ipynb)` \|", page, re.MULTILINE)
-    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
-    assert listed == [notebook.name for notebook in notebooks]
-    needed = [
-        notebook.name[:2]
-        for notebook in notebooks
-        if "PT_MULTIASPECT_SHARED" in notebook.read_text(encoding="utf-8")
-    ]
+    assert listed == sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
+
+
+def test_the_notebooks_that_need_data_are_listed():
+    page = (ROOT / "notebooks" / "README.md").read_text(encoding="utf-8")
+    expected = []
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        if "PT_MULTIASPECT_SHARED" in path.read_text(encoding="utf-8"):
+            number = path.name[:2]
+            expected.append(number)
+    # As in: Notebooks 02, 04 to 06 and 09 take the folder
     stated = re.search(r"Notebooks ([\d\w, ]+?) take the folder", page)[1]
     numbers = []
-    for first, last in re.findall(r"(\d\d)(?: to (\d\d))?", stated):
-        numbers += [f"{number:02}" for number in range(int(first), int(last or first) + 1)]
-    assert numbers == needed
+    for first, last in re.findall(r"(\d\d)(?: to (\d\d))?", stated):  # 02, or 04 to 06
+        end = last or first
+        numbers += [f"{number:02}" for number in range(int(first), int(end) + 1)]
+    assert numbers == expected
 
 
 SAVED = [page for page in PAGES if page.suffix == ".ipynb"]
@@ -173,17 +183,18 @@ def test_contributing_names_files_that_exist():
 
 
 def test_contributing_shows_the_layers():
+    """The figure has a line per layer, which import-linter checks, such as "│  plots, tables  (text)"."""
     tomllib = pytest.importorskip("tomllib", reason="requires Python 3.11")
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
-        "importlinter"
-    ]["contracts"]
-    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
-    lines = re.findall(
-        r"^[│▼]  (.+?)(?:  .*)?$",
-        (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"),
-        re.MULTILINE,
-    )
-    assert lines == [layer.replace("pt_multiaspect.", "").replace(" | ", ", ") for layer in layers]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (contract,) = [contract for contract in contracts if contract["type"] == "layers"]
+    layers = [
+        layer.replace("pt_multiaspect.", "").replace(" | ", ", ") for layer in contract["layers"]
+    ]
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    # An arrow, the folders, and possibly, after two spaces, what they are.
+    lines = re.findall(r"^[│▼]  (.+?)(?:  .*)?$", page, re.MULTILINE)
+    assert lines == layers
 
 
 @pytest.mark.parametrize("room", ["datasets", "orders", "testing", "forms", "params"])
