@@ -103,18 +103,20 @@ def test_groups_of_polars(ev, runs, expected):
 
 
 def test_groups_of_pandas_without_their_column(qrels, runs, expected):
-    """Since pandas 3, apply leaves out the columns of groups."""
+    """Since pandas 3, `apply` leaves out the column by which rows are grouped: a group is named after its run."""
     ev = evaluator(qrels, MEASURES)
     check(ev, runs.groupby("name").apply(ev), expected)
-    check(ev, runs.rename(columns={"name": "system"}).groupby("system").apply(ev), expected)
+    renamed = runs.rename(columns={"name": "system"})
+    check(ev, renamed.groupby("system").apply(ev), expected)
+
+
+def test_groups_of_queries_of_pandas_without_their_column(qrels, runs, expected):
     by_query = evaluator(qrels, MEASURES, by="query")
-    assert len(runs[runs["qid"] == "q1"])
-    values = runs[runs["name"] == "c"].groupby("qid").apply(by_query)
-    pd.testing.assert_frame_equal(
-        by_query.complete(values),
-        expected[expected["name"] == "c"].reset_index(drop=True),
-        check_exact=True,
-    )
+    run_c = runs[runs["name"] == "c"]
+    values = run_c.groupby("qid").apply(by_query)
+    complete = by_query.complete(values)
+    expected_of_c = expected[expected["name"] == "c"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(complete, expected_of_c, check_exact=True)
 
 
 @pytest.mark.skipif(
@@ -233,53 +235,68 @@ def test_parts_of_one_run_are_noticed(qrels, runs):
 @pytest.mark.parametrize(
     ("by", "change", "message"),
     [
-        (
+        pytest.param(
             "run",
             lambda result: result[result["qid"] != "q1"],
             "expected values for every judged query, got none for run a",
+            id="a query",
         ),
-        (
+        pytest.param(
             "query",
             lambda result: result.iloc[1:],
             "expected a value of every measure, got none of ours",
+            id="the value of a measure, ours",
         ),
-        (
+        pytest.param(
             "run",
             lambda result: result[result["name"] != "c"],
             r"expected values of every run, got none of c \(1 such run",
+            id="a run",
         ),
-        (
+        pytest.param(
             "run",
             lambda result: result.replace({"name": {"c": "x"}}),
             r"values of the runs .*, got x",
+            id="the name of a run",
         ),
-        (
+        pytest.param(
             "run",
             lambda result: result.replace({"qid": {"q1": "x"}}),
             r"values of the queries .*, got x",
+            id="the id of a query",
         ),
-        (
+        pytest.param(
             "run",
             lambda result: result.replace({"measure": {"CAM": "x"}}),
             r"values of the measures .*, got x",
+            id="the name of a measure",
         ),
-        (
+        pytest.param(
             "query",
             lambda result: result.assign(value=np.nan),
             "expected numbers, got missing values",
+            id="all numbers",
         ),
-        (
+        pytest.param(
             "query",
             lambda result: result.iloc[:0],
-            "expected values of every run, got none of a, b, c",
+            "expected values of every run, got none of a, b, c",  # and one more
+            id="all rows",
         ),
-        ("run", lambda result: result.drop(columns="value"), "expected the results of the parts"),
+        pytest.param(
+            "run",
+            lambda result: result.drop(columns="value"),
+            "expected the results of the parts",
+            id="the column of values",
+        ),
     ],
 )
 def test_what_is_lost_is_noticed(qrels, runs, by, change, message):
+    """Between the evaluation of the parts and `complete`, of the four runs a to d."""
     ev = evaluator(qrels, MEASURES, by=by)
+    result = ev(runs)
     with pytest.raises(MultiAspectError, match=message):
-        ev.complete(change(ev(runs)), names=["a", "b", "c", "d"])
+        ev.complete(change(result), names=["a", "b", "c", "d"])
 
 
 @pytest.mark.parametrize(
@@ -333,22 +350,27 @@ def message_of(function: Any) -> str:
 
 @pytest.mark.parametrize("names", [None, ["a", "b", "c", "d"]])
 def test_a_run_whose_ids_match_nothing_is_an_error(qrels, runs, names):
-    """It vanished from the table."""
-    ev = evaluator(qrels, MEASURES, by="query")
-    runs = runs.assign(qid=runs["qid"].where(runs["name"] != "c", "topic " + runs["qid"]))
-    expected = message_of(
+    """The queries of run c are called "topic q1" instead of "q1": the error is that of `evaluate`."""
+    is_c = runs["name"] == "c"
+    runs = runs.assign(qid=runs["qid"].mask(is_c, "topic " + runs["qid"]))
+    message_of_evaluate = message_of(
         lambda: evaluate(dict(list(runs.groupby("name"))), qrels, MEASURES, progress=False)
     )
-    shuffled = parts_by_query(ev, runs).sample(frac=1, random_state=0)
-    assert "run c and the qrels have no query in common" in expected
-    assert message_of(lambda: ev.complete(shuffled, names=names)).startswith(
-        expected.partition("the run has")[0]
-    )
-    whole = message_of(lambda: ev.complete(ev(runs), names=names))
-    assert whole.startswith(expected.partition("the run has")[0])
-    frame = pl.DataFrame({name: runs[name].to_list() for name in runs})
-    result = frame.group_by("name", "qid").map_groups(ev)
-    assert "run c and the qrels" in message_of(lambda: ev.complete(result, names=names))
+    # The whole run is at hand there, and examples of its ids follow.
+    beginning, _the_run_has, _examples = message_of_evaluate.partition("the run has")
+    assert "run c and the qrels have no query in common" in beginning
+    ev = evaluator(qrels, MEASURES, by="query")
+
+    values_of_parts = parts_by_query(ev, runs).sample(frac=1, random_state=0)
+    assert message_of(lambda: ev.complete(values_of_parts, names=names)).startswith(beginning)
+
+    values_of_all = ev(runs)
+    assert message_of(lambda: ev.complete(values_of_all, names=names)).startswith(beginning)
+
+    polars_runs = pl.DataFrame({column: runs[column].to_list() for column in runs})
+    values_of_polars = polars_runs.group_by("name", "qid").map_groups(ev)
+    message = message_of(lambda: ev.complete(values_of_polars, names=names))
+    assert "run c and the qrels" in message
 
 
 def warnings_of(function: Any) -> list[str]:
@@ -359,18 +381,20 @@ def warnings_of(function: Any) -> list[str]:
 
 
 def test_topics_that_runs_lack_are_named_as_in_evaluate(qrels, runs):
-    """Half of the topics mismatch: the mean was .24, without a word."""
+    """Of five topics, three are called Q1 instead of q1 and so on in the runs c and d."""
     renamed = runs["qid"].replace({"q1": "Q1", "q2": "Q2", "q3": "Q3"})
-    runs = runs.assign(qid=renamed.where(runs["name"].isin(["c", "d"]), runs["qid"]))
-    ev = evaluator(qrels, MEASURES, by="query")
-    expected = warnings_of(
+    is_c_or_d = runs["name"].isin(["c", "d"])
+    runs = runs.assign(qid=runs["qid"].mask(is_c_or_d, renamed))
+    (warning,) = warnings_of(
         lambda: evaluate(dict(list(runs.groupby("name"))), qrels, MEASURES, progress=False)
     )
+    assert "run c: no documents for 3 of 5 judged topics, such as q1; and 1 more run" in warning
+
+    ev = evaluator(qrels, MEASURES, by="query")
     result = parts_by_query(ev, runs)
-    for _ in range(2):
-        assert warnings_of(lambda: ev.complete(result)) == expected
-    assert len(expected) == 1
-    assert "run c: no documents for 3 of 5 judged topics, such as q1; and 1 more run" in expected[0]
+    # In every call.
+    assert warnings_of(lambda: ev.complete(result)) == [warning]
+    assert warnings_of(lambda: ev.complete(result)) == [warning]
 
 
 def test_complete_runs_are_silent(qrels, runs):

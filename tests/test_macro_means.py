@@ -35,24 +35,36 @@ def differences(name: str = "dense", collection: str | None = None) -> np.ndarra
 
 
 def test_the_golden_cases() -> None:
+    """The mean, interval and p-value of differences between two runs, whose groups count equally."""
     cases = [case for case in golden("clusters.json")["cases"] if case["kind"] == "macro"]
     assert len(cases) == 4
+    # Quantiles of older SciPy are less exact.
+    tolerance: dict[str, Any] = {"rel": 1e-9, "abs": 1e-11, "nan_ok": True}
     for case in cases:
-        given, expected = case["given"], case["expected"]
+        given = case["given"]
+        expected = {name: read_nan(value) for name, value in case["expected"].items()}
         groups = by_qid(given["groups"])
-        cluster = None if given["clusters"] is None else by_qid(given["clusters"])
+        clusters = None if given["clusters"] is None else by_qid(given["clusters"])
         frame = long({"base": [0.0] * len(groups), "new": given["differences"]})
-        options: dict[str, Any] = {"by": groups, "macro": True, "cluster": cluster}
+        options: dict[str, Any] = {"by": groups, "macro": True, "cluster": clusters}
+
         with errors.silence_warnings():
-            found = compare_with_baseline(frame, "base", correction=None, **options)
-            means = ma.aggregate(frame[frame["name"] == "new"], {"AP": "CRP"}, ci=0.95, **options)
-        test = found.set_index("group").loc["macro"]
-        row = [read_nan(expected[column]) for column in ("mean", "low", "high", "p")]
-        # Quantiles of older SciPy are less exact.
-        tolerance: dict[str, Any] = {"rel": 1e-9, "abs": 1e-11, "nan_ok": True}
-        tested = test[["difference", "low", "high", "p"]].tolist()
-        assert tested == pytest.approx(row, **tolerance)
-        assert means.iloc[-1, 2:].tolist() == pytest.approx(row[:3], **tolerance)
+            tests = compare_with_baseline(frame, "base", correction=None, **options)
+        test = tests.set_index("group").loc["macro"]
+        assert test["difference"] == pytest.approx(expected["mean"], **tolerance)
+        assert test["low"] == pytest.approx(expected["low"], **tolerance)
+        assert test["high"] == pytest.approx(expected["high"], **tolerance)
+        assert test["p"] == pytest.approx(expected["p"], **tolerance)
+
+        # The values of the new run are the differences, as those of the other are 0. They may be
+        # negative and above 1: CRP has no range to which intervals are cut.
+        new = frame[frame["name"] == "new"]
+        with errors.silence_warnings():
+            means = ma.aggregate(new, {"AP": "CRP"}, ci=0.95, **options)
+        macro = means.set_index("group").loc["macro"]
+        assert macro["AP"] == pytest.approx(expected["mean"], **tolerance)
+        assert macro["AP 95% low"] == pytest.approx(expected["low"], **tolerance)
+        assert macro["AP 95% high"] == pytest.approx(expected["high"], **tolerance)
 
 
 def test_rows_of_macro_means_follow_those_of_all_topics() -> None:
@@ -79,19 +91,25 @@ def test_other_means_are_those_of_the_same_kind_over_groups() -> None:
 
 
 def test_for_these_groups_the_interval_is_welchs() -> None:
-    found = compare_with_baseline(FRAME, "bm25", by=COLLECTIONS, macro=True, correction=None)
-    row = found[(found["group"] == "macro") & (found["name"] == "dense")].iloc[0]
-    by_group = [differences(collection=group) for group in "abc"]
-    variances = np.array([own.var(ddof=1) / len(own) for own in by_group]) / 9
-    error = math.sqrt(variances.sum())
-    freedom = variances.sum() ** 2 / sum(
-        v**2 / (len(own) - 1) for v, own in zip(variances, by_group, strict=True)
-    )
-    mean = np.mean([own.mean() for own in by_group])
-    assert row["difference"] == pytest.approx(mean)
-    assert row["p"] == pytest.approx(2 * stats.t.sf(mean / error, freedom))
-    half = stats.t.isf(0.025, freedom) * error
-    assert row[["low", "high"]].tolist() == pytest.approx([mean - half, mean + half])
+    """The variances of the means of the groups add up, with Welch's degrees of freedom."""
+    tests = compare_with_baseline(FRAME, "bm25", by=COLLECTIONS, macro=True, correction=None)
+    macro = tests[tests["group"] == "macro"].set_index("name").loc["dense"]
+
+    groups = [differences(collection=group) for group in "abc"]
+    mean = np.mean([group.mean() for group in groups])
+    # Each mean of a group weighs 1/3, and its variance 1/9.
+    variances = [group.var(ddof=1) / len(group) / 9 for group in groups]
+    standard_error = math.sqrt(sum(variances))
+    parts_of_freedom = [
+        variance**2 / (len(group) - 1) for variance, group in zip(variances, groups, strict=True)
+    ]
+    degrees_of_freedom = sum(variances) ** 2 / sum(parts_of_freedom)
+    half_width = stats.t.isf(0.025, degrees_of_freedom) * standard_error
+    assert macro["difference"] == pytest.approx(mean)
+    assert macro["low"] == pytest.approx(mean - half_width)
+    assert macro["high"] == pytest.approx(mean + half_width)
+    one_sided = stats.t.sf(mean / standard_error, degrees_of_freedom)
+    assert macro["p"] == pytest.approx(2 * one_sided)
 
 
 def test_clusters_within_groups_and_single_topics_ask_for_these_groups() -> None:
@@ -112,40 +130,57 @@ def test_clusters_within_groups_and_single_topics_ask_for_these_groups() -> None
 
 
 def test_the_same_groups_as_clusters_ask_for_a_new_draw() -> None:
-    with pytest.warns(ma.MultiAspectWarning) as warned:
-        found = compare_with_baseline(
+    """Groups as clusters are drawn at random: a t-test on their three means, with warnings on so few."""
+    with pytest.warns(ma.MultiAspectWarning) as caught:
+        tests = compare_with_baseline(
             FRAME, "bm25", by=COLLECTIONS, cluster=COLLECTIONS, macro=True
         )
-    few_groups, few_freedom = sorted((str(warning.message) for warning in warned), reverse=True)
-    assert few_groups.startswith("macro=: a new draw of groups is estimated from 3, ")
-    assert few_freedom.startswith("12 topics in 3 clusters leave 1.9 degrees of freedom")
-    rows = found[found["group"] == "macro"]
-    for _, row in rows.iterrows():
-        means = [differences(row["name"], group).mean() for group in "abc"]
-        assert row["asl"] == pytest.approx(stats.ttest_1samp(means, 0).pvalue)
-    assert rows["p"].tolist() == pytest.approx(holm(rows["asl"].tolist()))
+    messages = [str(warning.message) for warning in caught]
+    assert len(messages) == 2
+    few_groups = "macro=: a new draw of groups is estimated from 3, "
+    assert any(message.startswith(few_groups) for message in messages)
+    little_freedom = "12 topics in 3 clusters leave 1.9 degrees of freedom"
+    assert any(message.startswith(little_freedom) for message in messages)
+
+    macro = tests[tests["group"] == "macro"]
+    for row in macro.itertuples():
+        means = [differences(row.name, group).mean() for group in "abc"]
+        assert row.asl == pytest.approx(stats.ttest_1samp(means, 0).pvalue)
+    assert macro["p"].tolist() == pytest.approx(holm(macro["asl"].tolist()))
 
 
 def test_a_cluster_of_several_groups_is_drawn_as_one() -> None:
-    rng = np.random.default_rng(0)
-    names = [group for group in range(8) for _ in range(3)]
-    frame = long({"base": [0.0] * 24, "new": rng.normal(0.1, 0.1, 24).tolist()})
-    groups, clusters = (
-        by_qid([f"g{name}" for name in names]),
-        by_qid([f"c{min(name, 5)}" for name in names]),
-    )
+    """Eight groups of three topics, of which the last three are one cluster.
+
+    The result is that of one topic per group, with the mean of the group as value.
+    """
+    cluster_of_group = {
+        "g0": "c0", "g1": "c1", "g2": "c2", "g3": "c3", "g4": "c4",
+        "g5": "c5", "g6": "c5", "g7": "c5",
+    }  # fmt: skip
+    group_of_topic = [group for group in cluster_of_group for _ in range(3)]
+    cluster_of_topic = [cluster_of_group[group] for group in group_of_topic]
+    values = np.random.default_rng(0).normal(0.1, 0.1, 24)
+    frame = long({"base": [0.0] * 24, "new": values.tolist()})
+
     with errors.silence_warnings():
-        found = compare_with_baseline(frame, "base", by=groups, cluster=clusters, macro=True)
-    new = frame[frame["name"] == "new"]
-    means = new.groupby(new["qid"].map(groups))["value"].mean().tolist()
-    of_means = long({"base": [0.0] * 8, "new": means})
+        tests = compare_with_baseline(
+            frame,
+            "base",
+            by=by_qid(group_of_topic),
+            cluster=by_qid(cluster_of_topic),
+            macro=True,
+        )
+    macro = tests[tests["group"] == "macro"].iloc[0]
+
+    means_of_groups = values.reshape(8, 3).mean(axis=1)
+    one_topic_per_group = long({"base": [0.0] * 8, "new": means_of_groups.tolist()})
     with errors.silence_warnings():
         expected = compare_with_baseline(
-            of_means, "base", cluster=by_qid([f"c{min(n, 5)}" for n in range(8)])
-        )
-    columns = ["difference", "low", "high", "p"]
-    macro = found[found["group"] == "macro"]
-    assert macro[columns].iloc[0].tolist() == pytest.approx(expected[columns].iloc[0].tolist())
+            one_topic_per_group, "base", cluster=by_qid(list(cluster_of_group.values()))
+        ).iloc[0]
+    for column in ("difference", "low", "high", "p"):
+        assert macro[column] == pytest.approx(expected[column])
 
 
 def test_macro_means_are_a_family_of_their_own() -> None:
@@ -188,24 +223,46 @@ def test_a_measure_without_values_in_a_group_has_no_macro_mean() -> None:
     assert found[found["group"] == "macro"]["measure"].unique().tolist() == ["AP"]
 
 
+def topics_of(a: list[str], b: list[str], c: list[str]) -> dict[str, str]:
+    """Clusters by topic, of the 4, 3 and 5 topics of the collections a, b and c."""
+    return by_qid([*a, *b, *c])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": None}, "macro=: expected groups of topics, got none; give by="),
-        ({"by": {**COLLECTIONS, "q00": "macro"}}, "by: the group 'macro' has the name of the row of macro means"),
-        ({"cluster": by_qid([*"xxxx", *"xxx", *"yyzzz"])}, "macro=: expected clusters that all lie within groups"),
-        ({"cluster": by_qid([*"xxxy", *"yyy", *"zzzzz"])}, "the cluster y has .* and the group a has"),
-        ({"macro": "yes"}, "macro: expected True or False"),
+        pytest.param(
+            {"by": None}, "macro=: expected groups of topics, got none; give by=", id="no groups"
+        ),
+        pytest.param(
+            {"by": {**COLLECTIONS, "q00": "macro"}},
+            "by: the group 'macro' has the name of the row of macro means",
+            id="a group called macro",
+        ),
+        pytest.param(
+            {"cluster": topics_of(a=["x"] * 4, b=["x"] * 3, c=["y", "y", "z", "z", "z"])},
+            "macro=: expected clusters that all lie within groups",
+            id="x has two groups, c has two clusters",
+        ),
+        pytest.param(
+            {"cluster": topics_of(a=["x", "x", "x", "y"], b=["y"] * 3, c=["z"] * 5)},
+            "the cluster y has .* and the group a has",
+            id="y has topics of two groups, a has topics of two clusters",
+        ),
+        pytest.param({"macro": "yes"}, "macro: expected True or False", id="no bool"),
     ],
-)  # fmt: skip
-def test_wrong_options_are_errors(options: dict[str, Any], message: str) -> None:
+)
+@pytest.mark.parametrize(
+    "compute",
+    [
+        pytest.param(lambda **options: ma.aggregate(FRAME, ci=0.95, **options), id="aggregate"),
+        pytest.param(lambda **options: compare_with_baseline(FRAME, "bm25", **options), id="tests"),
+    ],
+)
+def test_wrong_options_are_errors(compute: Any, options: dict[str, Any], message: str) -> None:
     options = {"by": COLLECTIONS, "macro": True, **options}
-    for compute in (
-        lambda: ma.aggregate(FRAME, ci=0.95, **options),
-        lambda: compare_with_baseline(FRAME, "bm25", **options),
-    ):
-        with pytest.raises(MultiAspectError, match=message), errors.silence_warnings():
-            compute()
+    with pytest.raises(MultiAspectError, match=message), errors.silence_warnings():
+        compute(**options)
 
 
 def test_what_has_no_macro_mean_is_refused() -> None:

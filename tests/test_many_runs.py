@@ -58,42 +58,49 @@ def test_a_generator_of_named_runs_gives_what_the_dict_gives(qrels):
     )
 
 
-def test_generators_of_files_and_of_rows_are_read_as_their_lists(qrels, tmp_path):
-    files = [tmp_path / folder / "a.run" for folder in ("first", "second")]
-    for seed, file in enumerate(files):
+def test_generators_of_files_are_read_as_their_lists(qrels, tmp_path):
+    """Files of the same name are told apart by their folders."""
+    first, second = tmp_path / "first" / "a.run", tmp_path / "second" / "a.run"
+    for seed, file in enumerate([first, second]):
         file.parent.mkdir()
         write_run(random_run(qrels, seed), file)
-    values = evaluate((file for file in files), qrels, "AP", progress=False)
-    assert values["name"].unique().tolist() == [str(file) for file in files]
-    pd.testing.assert_frame_equal(values, evaluate(files, qrels, "AP", progress=False))
-    (folder,) = evaluate(
-        (str(folder) for folder in [files[0].parent]), qrels, "AP", progress=False
-    )["name"].unique()
-    assert folder == "a.run"
-    rows = [ScoredDoc(*row) for row in random_run(qrels, 0).itertuples(index=False)]
-    one = evaluate(iter(rows), qrels, "AP", progress=False)
-    pd.testing.assert_frame_equal(one, evaluate(rows, qrels, "AP", progress=False))
-    assert one["value"].tolist() == values["value"].tolist()[:4]
+
+    values = evaluate((file for file in [first, second]), qrels, "AP", progress=False)
+    assert values["name"].unique().tolist() == [str(first), str(second)]
+    pd.testing.assert_frame_equal(values, evaluate([first, second], qrels, "AP", progress=False))
+
+    of_folder = evaluate(iter([str(first.parent)]), qrels, "AP", progress=False)
+    assert of_folder["name"].unique().tolist() == ["a.run"]
+
+
+def test_generators_of_rows_are_read_as_their_lists(qrels):
+    run = random_run(qrels, 0)
+    rows = [ScoredDoc(*row) for row in run.itertuples(index=False)]
+    values = evaluate(iter(rows), qrels, "AP", progress=False)
+    pd.testing.assert_frame_equal(values, evaluate(rows, qrels, "AP", progress=False))
+    of_frame = evaluate(run, qrels, "AP", progress=False)
+    assert values["value"].tolist() == of_frame["value"].tolist()
 
 
 @pytest.mark.slow
 def test_no_run_is_kept(qrels):
-    """Neither in the caller's generator, nor in ours: at most the one that is evaluated is alive."""
-    alive: list[weakref.ref[pd.DataFrame]] = []
-    most = 0
+    """When the next run is asked for, none of those before is alive: a run is dropped as it was evaluated."""
+    given_runs: list[weakref.ref[pd.DataFrame]] = []
+    numbers_alive = []
 
-    def runs() -> Iterator[tuple[str, pd.DataFrame]]:
-        nonlocal most
+    def generate_runs() -> Iterator[tuple[str, pd.DataFrame]]:
         for seed in range(6):
             gc.collect()
-            most = max(most, sum(reference() is not None for reference in alive))
+            numbers_alive.append(sum(reference() is not None for reference in given_runs))
             run = random_run(qrels, seed)
-            alive.append(weakref.ref(run))
+            given_runs.append(weakref.ref(run))
             yield f"run-{seed}", run
-            del run
+            del run  # or this generator would keep it
 
-    assert len(evaluate(runs(), qrels, "AP", progress=False)) == 6 * 4
-    assert most == 0
+    values = evaluate(generate_runs(), qrels, "AP", progress=False)
+    n_runs, n_topics = 6, 4
+    assert len(values) == n_runs * n_topics
+    assert numbers_alive == [0] * n_runs
 
 
 def test_a_mapping_is_asked_for_one_run_at_a_time(qrels):
@@ -239,36 +246,43 @@ docnos = st.text(max_size=12) | st.sampled_from(["x" * 250, "x" * 300])
 rows = st.lists(st.tuples(st.sampled_from("abc"), docnos, st.floats(-9, 9)), max_size=6)
 
 
+def assert_pickling_keeps(run: Run) -> None:
+    """Check that a run has the same rows after pickling, by all its parts."""
+    unpickled = pickle.loads(pickle.dumps(run))
+    pd.testing.assert_frame_equal(unpickled.to_pandas(), run.to_pandas())
+    assert unpickled.qids.tolist() == run.qids.tolist()
+    assert list(unpickled.docnos.decode()) == list(run.docnos.decode())
+    assert unpickled.query.tolist() == run.query.tolist()
+    assert unpickled.score.tolist() == run.score.tolist()
+    assert len(unpickled) == len(run)
+
+
 @examples(25)
 @given(rows)
 def test_pickling_keeps_every_row(given_rows):
+    """Also of a run whose docnos are views of others' bytes, or which has a further column."""
     frame = pd.DataFrame(given_rows, columns=["qid", "docno", "score"])
     run = Run.of(frame.astype({"qid": object, "docno": object, "score": float}))
-    for before in (
-        run,
-        Run(run.qids, run.query[::-1], run.docnos.take(slice(None, None, -1)), run.score),
-        Run(
-            run.qids,
-            run.query,
-            Texts.from_strings(run.docnos.decode()[::-1]),
-            run.score,
-            frame[["docno"]],
-        ),
-    ):
-        after = pickle.loads(pickle.dumps(before))
-        pd.testing.assert_frame_equal(after.to_pandas(), before.to_pandas())
-        assert after.qids.tolist() == before.qids.tolist()
-        assert list(after.docnos.decode()) == list(before.docnos.decode())
-        assert after.query.tolist() == before.query.tolist()
-        assert after.score.tolist() == before.score.tolist()
-        assert len(after) == len(before)
+    assert_pickling_keeps(run)
+
+    backwards = slice(None, None, -1)
+    docnos_as_views = run.docnos.take(backwards)
+    assert_pickling_keeps(Run(run.qids, run.query[backwards], docnos_as_views, run.score))
+
+    docnos_as_strings = Texts.from_strings(run.docnos.decode()[backwards])
+    further_column = frame[["docno"]]
+    assert_pickling_keeps(Run(run.qids, run.query, docnos_as_strings, run.score, further_column))
 
 
 def test_a_pickled_run_has_no_bytes_of_other_runs():
-    """As the docnos of a file are within its lines, and some rows of a frame within all."""
-    run = Run.of(
-        pd.DataFrame({"qid": "q1", "docno": [f"d{n:06}" for n in range(10_000)], "score": 1.0})
+    """Docnos may be views of the bytes of a whole file or frame: a pickled part has only those of its own rows."""
+    frame = pd.DataFrame(
+        {"qid": "q1", "docno": [f"d{number:06}" for number in range(10_000)], "score": 1.0}
     )
-    some = Run(run.qids, run.query[:100], run.docnos.take(slice(0, 10_000, 100)), run.score[:100])
-    assert len(pickle.dumps(run)) < 30 * len(run)
-    assert len(pickle.dumps(some)) < 40 * len(some)
+    whole = Run.of(frame)
+    every_hundredth = whole.docnos.take(slice(0, 10_000, 100))
+    part = Run(whole.qids, whole.query[:100], every_hundredth, whole.score[:100])
+    bytes_per_row_of_whole = len(pickle.dumps(whole)) / 10_000
+    bytes_per_row_of_part = len(pickle.dumps(part)) / 100
+    assert bytes_per_row_of_whole < 30
+    assert bytes_per_row_of_part < 40  # with the bytes of all docnos, of 7 characters, above 700

@@ -49,59 +49,83 @@ def of_answers(values: pd.DataFrame) -> Report:
 
 
 def test_figures_are_those_of_the_tables(values: pd.DataFrame) -> None:
+    """Means, intervals and p-values in the page are those of `aggregate` and `compare_with_baseline`."""
     pytest.importorskip("vl_convert")
-    report = ma.report(
-        values,
-        baseline="plain",
-        answers=judged(),
-        by={qid: (qid[1:] > "3" and "b") or "a" for qid in TOPICS},
-    )
+    groups = dict.fromkeys(TOPICS[:4], "a") | dict.fromkeys(TOPICS[4:], "b")
+    report = ma.report(values, baseline="plain", answers=judged(), by=groups)
     data = Page(report.to_html()).data
-    expected = ma.aggregate(values, ci=0.95)
+
     labels = values["measure"].unique().tolist()
     assert [measure["label"] for measure in data["measures"]] == labels
     assert data["runs"] == list(RUNS)
-    assert data["means"] == [expected[label].tolist() for label in labels]
-    assert data["ends"] == [
-        [expected[f"{label} 95% {end}"].tolist() for end in ("low", "high")] for label in labels
-    ]
-    tests = compare_with_baseline(values, "plain")
-    for row in tests.itertuples():
-        p = data["tests"]["p"][labels.index(row.measure)][0][RUNS.index(row.name)]
-        assert p == pytest.approx(row.p, rel=1e-5)
     assert [group["group"] for group in data["groups"]] == ["a", "b"]
-    assert report.description is None
+
+    expected = ma.aggregate(values, ci=0.95)
+    for measure, label in enumerate(labels):
+        assert data["means"][measure] == expected[label].tolist()
+        low, high = data["ends"][measure]
+        assert low == expected[f"{label} 95% low"].tolist()
+        assert high == expected[f"{label} 95% high"].tolist()
+
+    baseline = RUNS.index("plain")
+    for test in compare_with_baseline(values, "plain").itertuples():
+        measure, run = labels.index(test.measure), RUNS.index(test.name)
+        p_value = data["tests"]["p"][measure][baseline][run]
+        assert p_value == pytest.approx(test.p, rel=1e-5)
+
+    assert report.description is None  # without judgments of documents
     assert "all" not in str(report).splitlines()
 
 
 def test_answers_are_shown_as_texts(of_answers: Report) -> None:
+    """The answer of the second run to the third topic, whose text contains HTML."""
     pytest.importorskip("vl_convert")
+    run, topic = 1, 2
+    (source,) = [
+        answer
+        for answer in judged()
+        if (answer["run_id"], answer["qid"]) == (RUNS[run], TOPICS[topic])
+    ]
     page = Page(of_answers.to_html())
-    answer = page.data["answers"][1][2]
-    source = judged()[len(TOPICS) + 2]
+    answer = page.data["answers"][run][topic]
     assert answer["text"] == source["answer_text"]
     assert answer["labels"] == [["faithful", str(source["faithful"])]]
     assert answer["items"]["heads"] == list(KEYS)
-    assert answer["items"]["rows"] == [
-        [nugget[key] for key in KEYS] for nugget in source["nuggets"]
-    ]
-    assert not {"b", "img"} & {tag for tag, _ in page.elements}
+    expected_rows = [[nugget[key] for key in KEYS] for nugget in source["nuggets"]]
+    assert answer["items"]["rows"] == expected_rows
+
+    tags = {tag for tag, _ in page.elements}
+    assert "b" not in tags  # that of the text
+    assert "img" not in tags
 
 
-def test_answers_are_read_from_files_and_from_several_rows(
-    values: pd.DataFrame, of_answers: Report, tmp_path
-) -> None:
+def test_answers_are_read_from_files(values: pd.DataFrame, of_answers: Report, tmp_path) -> None:
     path = tmp_path / "judged.jsonl"
     path.write_text("\n".join(map(json.dumps, judged())), encoding="utf-8")
     by_file = ma.report(values, answers=path)
     assert by_file._data["answers"] == of_answers._data["answers"]
-    questions = pd.DataFrame(
-        [(qid, name, f"q{n}", n, n % 2 == 0) for name in RUNS for qid in TOPICS for n in (1, 2)],
-        columns=["qid", "name", "question", "weight", "met"],
-    ).assign(judge="J")
-    scores = ma.answers.rubric_scores(questions)
-    rubric = ma.report(scores, answers=questions)
-    assert rubric._data["answers"][0][0] == {
+
+
+def rubric_of_answers() -> pd.DataFrame:
+    """A row for each of two questions about each answer, of which the second is met; the judge is J."""
+    rows = []
+    for name in RUNS:
+        for qid in TOPICS:
+            rows.append((qid, name, "q1", 1, False, "J"))
+            rows.append((qid, name, "q2", 2, True, "J"))
+    return pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met", "judge"])
+
+
+def first_answer(scores: pd.DataFrame, answers: pd.DataFrame) -> dict[str, object]:
+    """What a report shows of the answer of the first run to the first topic."""
+    return ma.report(scores, answers=answers)._data["answers"][0][0]
+
+
+def test_answers_are_read_from_several_rows() -> None:
+    """What differs between the rows of an answer is a table, what does not is a label of the answer."""
+    rubric = rubric_of_answers()
+    scores = ma.answers.rubric_scores(rubric)
+    assert first_answer(scores, rubric) == {
         "text": None,
         "labels": [("judge", "J")],
         "items": {
@@ -109,21 +133,23 @@ def test_answers_are_read_from_files_and_from_several_rows(
             "rows": [["q1", "1", "False"], ["q2", "2", "True"]],
         },
     }
-    # A text per question is not that of the answer, which may be given once.
-    texts = questions.rename(columns={"question": "text"}).assign(
-        answer=["A", None] * (len(questions) // 2)
-    )
-    other = ma.report(scores, answers=texts)
-    assert other._data["answers"][0][0] == {
-        **rubric._data["answers"][0][0],
-        "text": "A",
-        "items": {
-            "heads": ["text", "weight", "met"],
-            "rows": [["q1", "1", "False"], ["q2", "2", "True"]],
-        },
+
+
+def test_the_text_of_an_answer_may_be_in_one_of_its_rows() -> None:
+    """A column text that differs between the rows has the questions, not the answer."""
+    rubric = rubric_of_answers()
+    scores = ma.answers.rubric_scores(rubric)
+    questions = rubric.rename(columns={"question": "text"})
+    items = {
+        "heads": ["text", "weight", "met"],
+        "rows": [["q1", "1", "False"], ["q2", "2", "True"]],
     }
-    without = ma.report(scores, answers=texts.drop(columns="answer"))
-    assert without._data["answers"][0][0]["text"] is None
+    without_answers = first_answer(scores, questions)
+    assert without_answers["text"] is None
+
+    in_the_first_row = questions["text"].map({"q1": "the answer", "q2": None})
+    shown = first_answer(scores, questions.assign(answer=in_the_first_row))
+    assert shown == {"text": "the answer", "labels": [("judge", "J")], "items": items}
 
 
 def test_answers_of_other_runs_and_missing_ones(values: pd.DataFrame) -> None:
@@ -168,9 +194,13 @@ def test_measures_are_chosen_and_directions_declared(values: pd.DataFrame) -> No
 
 
 def test_unknown_labels_are_warned_about_once(values: pd.DataFrame) -> None:
-    unknown = pd.DataFrame(values.to_dict("list"))
-    with pytest.warns(MultiAspectWarning, match=r"report: .* name no known measure"):
-        ma.report(unknown)
+    """A frame as from a file does not record that its values are scores of answers."""
+    without_record = values.copy()
+    without_record.attrs = {}
+    with pytest.warns(MultiAspectWarning, match=r"report: .* name no known measure") as caught:
+        ma.report(without_record)
+    messages = [str(warning.message) for warning in caught]
+    assert sum("name no known measure" in message for message in messages) == 1
 
 
 @pytest.mark.parametrize(
@@ -235,15 +265,24 @@ def test_pages_are_the_same_again(values: pd.DataFrame, monkeypatch: pytest.Monk
     assert "1970-01-02" in Page(first).text
 
 
-def test_legends_of_the_baseline_are_hidden_without_one(values: pd.DataFrame) -> None:
+@pytest.mark.parametrize(
+    ("baseline", "class_of_body"),
+    [pytest.param(None, None, id="hidden"), pytest.param("plain", "compared", id="shown")],
+)
+def test_legends_of_the_baseline_are_hidden_without_one(
+    values: pd.DataFrame, baseline: str | None, class_of_body: str | None
+) -> None:
+    """The style shows elements of the class "against" only if the body has the class "compared".
+
+    They are in the page anyway, as readers can choose another baseline.
+    """
     pytest.importorskip("vl_convert")
-    for baseline, classes in ((None, None), ("plain", "compared")):
-        page = Page(ma.report(values, baseline=baseline).to_html())
-        (body,) = (attributes for tag, attributes in page.elements if tag == "body")
-        assert body.get("class") == classes
-        hidden = [
-            tag
-            for tag, attributes in page.elements
-            if "against" in (attributes.get("class") or "").split()
-        ]
-        assert hidden == ["p", "p", "span", "span"]
+    page = Page(ma.report(values, baseline=baseline).to_html())
+    (body,) = [attributes for tag, attributes in page.elements if tag == "body"]
+    assert body.get("class") == class_of_body
+    legends = []
+    for tag, attributes in page.elements:
+        classes = attributes.get("class") or ""
+        if "against" in classes.split():
+            legends.append(tag)
+    assert legends == ["p", "p", "span", "span"]

@@ -41,36 +41,55 @@ def command_values(*runs: str) -> pd.DataFrame:
     return ma.evaluate(named, qrels, dict(zip(labels, measures, strict=True)), progress=False)
 
 
+OPTIONS = ("-m", MEASURES, "--aspects", "scales.json", "-q")
+
+
+def runs_of_format(format: str) -> list[str]:
+    """Files of trec_eval have the values of one run, those of other formats of several."""
+    return ["alpha.run"] if format == "trec_eval" else ["alpha.run", "beta.run"]
+
+
 @pytest.mark.every(6)
 @pytest.mark.parametrize("format", FORMATS)
 def test_own_values_are_read_back_exactly(cli, trec_files, format):
-    runs = ["alpha.run"] if format == "trec_eval" else ["alpha.run", "beta.run"]
+    """What is printed or written by `evaluate` is read by `read_values`, without loss."""
+    runs = runs_of_format(format)
     paths = [f"runs/{run}" for run in runs]
-    arguments = ("-m", MEASURES, "--aspects", "scales.json", "-q", "--format", format)
-    code, out, _ = cli("evaluate", *arguments, *paths)
+    code, printed, _ = cli("evaluate", *OPTIONS, "--format", format, *paths)
     assert code == 0
-    assert cli("evaluate", *arguments, "-o", "values.txt", *paths)[:2] == (0, "")
-    assert (trec_files / "values.txt").read_text() == out
+    code, out, _ = cli("evaluate", *OPTIONS, "--format", format, "-o", "values.txt", *paths)
+    assert (code, out) == (0, "")
+    assert (trec_files / "values.txt").read_text() == printed
+
     expected = command_values(*runs)
-    result = ma.read_values("values.txt", format=format)
-    pd.testing.assert_frame_equal(result, expected, check_exact=True)
-    means = ma.aggregate(expected)
-    pd.testing.assert_frame_equal(ma.aggregate(result), means)
-    # The aggregates in the file are those, too, in full.
-    lines = [line.split("\t") for line in out.splitlines()]
-    aggregates = [line for line in lines if "all" in line and "runid" not in line]
-    if format != "jsonl":
-        value = -2 if format == "ranking" else -1
-        assert [line[value] for line in aggregates] == [
-            str(float(x)) for x in means.iloc[:, 1:].to_numpy().ravel()
-        ]
+    read = ma.read_values("values.txt", format=format)
+    pd.testing.assert_frame_equal(read, expected, check_exact=True)
+    pd.testing.assert_frame_equal(ma.aggregate(read), ma.aggregate(expected))
+
+
+@pytest.mark.every(6)
+@pytest.mark.parametrize("format", [format for format in FORMATS if format != "jsonl"])
+def test_aggregates_are_written_in_full(cli, format):
+    """The lines of the topic "all" have the aggregates of each run, with all digits; JSON lines have none."""
+    runs = runs_of_format(format)
+    _, printed, _ = cli("evaluate", *OPTIONS, "--format", format, *[f"runs/{run}" for run in runs])
+    written = []
+    for line in printed.splitlines():
+        fields = line.split("\t")
+        if "all" in fields and "runid" not in fields:
+            # The last field, or in the format of rankings the one before: q1 Q0 run 1 0.5 AP.
+            written.append(fields[-2] if format == "ranking" else fields[-1])
+    aggregates = ma.aggregate(command_values(*runs)).drop(columns="name")
+    assert written == [str(float(value)) for value in aggregates.to_numpy().ravel()]
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_without_q_only_aggregates_are_written(cli, trec_files, format):
+    """One line for the one measure, below a line with the name of the run in the format of trec_eval."""
     code, out, err = cli("evaluate", "-m", "AP", "--format", format, "runs/alpha.run")
     assert (code, err) == (0, "")
-    assert len(out.splitlines()) == 1 + (format == "trec_eval")
+    n_lines = 2 if format == "trec_eval" else 1
+    assert len(out.splitlines()) == n_lines
     (trec_files / "values.txt").write_text(out)
     with pytest.raises(ma.MultiAspectError, match=r"got only aggregates \(topic all\)"):
         ma.read_values("values.txt", format=format)
@@ -226,32 +245,34 @@ def test_rankings_of_autojudge(tmp_path):
 @pytest.mark.skipif(
     sys.version_info >= (3, 14), reason="ir-measures alone reads cutoffs by ast.Num"
 )
-@pytest.mark.parametrize(("options", "format"), [([], "ir_measures"), (["-o", "jsonl"], "jsonl")])
-def test_ir_measures_own_output(trec_files, monkeypatch, options, format):
+@pytest.mark.parametrize(
+    ("options", "format", "tolerance"),
+    [
+        pytest.param([], "ir_measures", 0.5001e-4, id="text, with four decimals"),
+        pytest.param(["-o", "jsonl"], "jsonl", 1e-15, id="JSON lines, with all digits"),
+    ],
+)
+def test_ir_measures_own_output(trec_files, monkeypatch, options, format, tolerance):
+    """What the command ir_measures prints is read; the name of the run is that of the file, unless given."""
     monkeypatch.chdir(trec_files)
-    command = [
-        sys.executable,
-        "-m",
-        "ir_measures",
-        *options,
-        "-q",
-        "relevance.txt",
-        "runs/alpha.run",
-        "nDCG@10",
-        "AP",
-    ]
+    arguments = [*options, "-q", "relevance.txt", "runs/alpha.run", "nDCG@10", "AP"]
+    command = [sys.executable, "-m", "ir_measures", *arguments]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     (trec_files / "alpha.txt").write_text(out)
-    result = ma.read_values("alpha.txt", format=format, name="alpha")
+
+    read = ma.read_values("alpha.txt", format=format, name="alpha")
     assert set(ma.read_values("alpha.txt", format=format)["name"]) == {"alpha.txt"}
+
     measures = [ir_measures.nDCG @ 10, ir_measures.AP]
     expected = ma.evaluate(
         {"alpha": "runs/alpha.run"}, ma.read_qrels("relevance.txt"), measures, progress=False
     )
-    both = result.merge(expected, on=["name", "qid", "measure"])
-    assert len(both) == len(expected) == len(result) == 12
-    decimals = 0 if format == "jsonl" else 0.5001e-4
-    assert np.abs(both["value_x"] - both["value_y"]).max() <= decimals + 1e-15
+    keys = ["name", "qid", "measure"]
+    read_by_key = read.set_index(keys)["value"].to_dict()
+    expected_by_key = expected.set_index(keys)["value"].to_dict()
+    n_topics, n_measures = 6, 2
+    assert len(read) == len(expected) == n_topics * n_measures
+    assert read_by_key == pytest.approx(expected_by_key, rel=0, abs=tolerance)
 
 
 def test_what_reads_long_frames_reads_these(cli, trec_files):
@@ -434,16 +455,25 @@ CUT = "\\ud83d"
 
 @pytest.mark.parametrize("text", ["r", "q1", "map", "x"])
 def test_text_that_was_cut_within_a_character_is_an_error(tmp_path, text):
-    """It ended in an error of the encoding."""
+    """JSON writes 😀 as two halves, of which the third line has one: after the run, topic, measure or note."""
     path = tmp_path / "values.jsonl"
-    path.write_text(f"{VALUE}\n\n{VALUE.replace(text, text + CUT, 1)}\n")
+    cut_line = VALUE.replace(text, text + CUT, 1)
+    path.write_text(f"{VALUE}\n\n{cut_line}\n")
     with pytest.raises(ma.MultiAspectError) as caught:
         ma.read_values(path, format="jsonl")
     message = str(caught.value)
     assert message.startswith(f"{path}:3: expected text that UTF-8 can represent, got ")
     assert f"{text}{CUT}" in message
     assert "\n" not in message
-    path.write_text(VALUE.replace(text, f"{text}{CUT}\\ude00\\\\ud83d", 1))
+
+
+@pytest.mark.parametrize("text", ["r", "q1", "map", "x"])
+def test_whole_characters_and_escaped_backslashes_are_no_cut_text(tmp_path, text):
+    r"""Both halves of 😀, and then the text \ud83d, whose backslash is escaped."""
+    path = tmp_path / "values.jsonl"
+    both_halves = CUT + "\\ude00"
+    escaped_backslash = "\\\\ud83d"
+    path.write_text(VALUE.replace(text, text + both_halves + escaped_backslash, 1))
     assert len(ma.read_values(path, format="jsonl")) == 1
 
 
@@ -456,25 +486,34 @@ def test_the_name_of_a_run_with_half_of_a_character_is_an_error(tmp_path):
         ma.read_values(tmp_path / "values", format="trec_eval", name="x\ud83d")
 
 
+LINE_OF_FORMAT = {
+    "trec_eval": "map q1 {value}",
+    "tot": "r map q1 {value}",
+    "ir_measures": "r q1 map {value}",
+    "ranking": "q1 Q0 r 1 {value} map",
+    "jsonl": '{{"run_id": "r", "topic_id": "q1", "measure": "map", "value": {value}, "note": "x"}}',
+}
+
+
 @pytest.mark.parametrize("value", ["1" + "0" * 400, "-1" + "0" * 400, "1" + "0" * 5000])
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_value_of_many_digits_is_an_error(tmp_path, format, value):
-    """It was infinite, or ended in an OverflowError."""
+    """It has no number of Python's; the message does not repeat all digits."""
     path = tmp_path / "values"
-    lines = {
-        "trec_eval": "map q1 {}",
-        "tot": "r map q1 {}",
-        "ir_measures": "r q1 map {}",
-        "ranking": "q1 Q0 r 1 {} map",
-    }
-    path.write_text(lines[format].format(value) if format in lines else VALUE.replace("0.5", value))
+    path.write_text(LINE_OF_FORMAT[format].format(value=value))
     with pytest.raises(ma.MultiAspectError) as caught:
         ma.read_values(path, format=format)
     message = str(caught.value)
     assert message.startswith(f"{path}:1: expected ")
     assert "\n" not in message
     assert len(message) < len(str(path)) + 500
-    path.write_text(path.read_text().replace(value, "Infinity" if format == "jsonl" else "inf"))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_infinite_values_are_read(tmp_path, format):
+    path = tmp_path / "values"
+    infinity = "Infinity" if format == "jsonl" else "inf"
+    path.write_text(LINE_OF_FORMAT[format].format(value=infinity))
     assert ma.read_values(path, format=format)["value"].tolist() == [float("inf")]
 
 
@@ -510,18 +549,26 @@ pieces = st.sampled_from(
 )
 
 
+def join_pieces(lines: list[list[str]]) -> bytes:
+    return "\n".join(" ".join(line) for line in lines).encode()
+
+
+def dump_row(row: dict[str, object]) -> bytes:
+    return json.dumps(row).encode()
+
+
+any_bytes = st.binary(max_size=40)
+nearly_lines = st.lists(st.lists(pieces, max_size=5), max_size=4).map(join_pieces)
+nearly_json = st.dictionaries(
+    st.sampled_from(["run_id", "topic_id", "measure", "value"]),
+    st.none() | st.text(max_size=3) | st.floats() | st.lists(st.integers(), max_size=2),
+).map(dump_row)
+
+
 @pytest.mark.parametrize("format", FORMATS)
-@given(
-    content=st.binary(max_size=40)
-    | st.lists(st.lists(pieces, max_size=5).map(" ".join), max_size=4).map(
-        lambda lines: "\n".join(lines).encode()
-    )
-    | st.dictionaries(
-        st.sampled_from(["run_id", "topic_id", "measure", "value"]),
-        st.none() | st.text(max_size=3) | st.floats() | st.lists(st.integers(), max_size=2),
-    ).map(lambda row: json.dumps(row).encode())
-)
+@given(content=any_bytes | nearly_lines | nearly_json)
 def test_any_content_is_read_or_refused(format, content):
+    """No other error than that of the package, and no frame of another form."""
     try:
         result = ma.read_values(io.BytesIO(content), format=format)
     except ma.MultiAspectError:
