@@ -110,7 +110,9 @@ def test_names_that_look_similar_are_aspects(names: list[str]) -> None:
         evaluate(qrels)
 
 
-@pytest.mark.parametrize("n_values", [2, 40])
+@pytest.mark.parametrize(
+    "n_values", [2, 40], ids=["few values, as a label has", "a value for each row"]
+)
 def test_a_column_with_an_empty_name(n_values: int, expected: list[float]) -> None:
     """Polars and Arrow read the index that pandas wrote so."""
     with pytest.warns(MultiAspectWarning, match=r"the column \(without a name\) is left out"):
@@ -148,12 +150,11 @@ def test_the_index_of_pandas_that_was_saved_and_read(tmp_path: Path, expected: l
         assert evaluate(ma.read_qrels(path)) == expected
 
 
+@pytest.mark.parametrize("name", ["index", "__index_level_0__", "QID"])
 @pytest.mark.parametrize("form", FORMS)
-def test_frames_of_other_libraries(form: As, expected: list[float]) -> None:
-    for name in ("index", "__index_level_0__", "QID"):
-        with pytest.warns(MultiAspectWarning, match=f"the column {name} .* left out"):
-            assert evaluate(form(with_column(name))) == expected
-        ma.errors._given.clear()
+def test_frames_of_other_libraries(form: As, name: str, expected: list[float]) -> None:
+    with pytest.warns(MultiAspectWarning, match=f"the column {name} .* left out"):
+        assert evaluate(form(with_column(name))) == expected
 
 
 DOORS: dict[str, Callable[[pd.DataFrame], Any]] = {
@@ -234,33 +235,54 @@ def test_the_findings_of_describe_are_about_labels_only() -> None:
     assert "Unnamed: 0" in str(description)
 
 
+#: Labels in a column that is called as pandas calls an index, and the same in one called effort.
+LEVEL_0 = with_column("level_0", 3)
+EFFORT = LEVEL_0.rename(columns={"level_0": "effort"})
+
+
 def test_an_aspect_that_is_chosen_by_name_stays() -> None:
-    qrels = with_column("level_0", 3)
-    scales = {"relevance": 2, "level_0": 2}
-    renamed = qrels.rename(columns={"level_0": "effort"})
-    expected = evaluate(renamed, ma.CAM(aspects={"relevance": 2, "effort": 2}) @ 5)
-    assert evaluate(qrels, ma.CAM(aspects=scales) @ 5) == expected
-    assert evaluate(qrels, ma.On(aspect="level_0", base="nDCG@5")) == evaluate(
-        renamed, ma.On(aspect="effort", base="nDCG@5")
+    """level_0 is no index if a measure names it."""
+    cam = ma.CAM(aspects={"relevance": 2, "level_0": 2}) @ 5
+    expected = ma.CAM(aspects={"relevance": 2, "effort": 2}) @ 5
+    assert evaluate(LEVEL_0, cam) == evaluate(EFFORT, expected)
+
+    on_level_0 = ma.On(aspect="level_0", base="nDCG@5")
+    on_effort = ma.On(aspect="effort", base="nDCG@5")
+    assert evaluate(LEVEL_0, on_level_0) == evaluate(EFFORT, on_effort)
+
+
+def score_of(qrels: pd.DataFrame, **options: Any) -> float:
+    """The ranking score of the run, with the labels of these qrels."""
+    labels = qrels.drop(columns=["qid", "docno"])
+    return ma.ranking_score(labels, RUN["score"], qid=QIDS, **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"measure": ma.CAM(aspects={"relevance": 2, "level_0": 2})},
+        {"measure": "CAM(aspects='relevance,level_0')"},
+        {"measure": ma.CAM(aspects="relevance,level_0")},
+        {"measure": "CAM", "aspects": ["relevance", "level_0"]},
+    ],
+    ids=["scales", "string", "names", "aspects="],
+)
+def test_an_aspect_that_is_chosen_by_name_stays_in_scores(options: dict[str, Any]) -> None:
+    expected = score_of(EFFORT, measure=ma.CAM(aspects="relevance,effort"))
+    assert score_of(LEVEL_0, **options) == expected
+
+
+def test_an_aspect_that_is_chosen_by_name_is_read_from_files() -> None:
+    columns = ["qid", "docno", "label", "level_0"]
+    aspects = ["relevance", "level_0"]
+    from_parquet = ma.read_qrels(_parquet(LEVEL_0), aspects=aspects)
+    assert list(from_parquet.columns) == columns
+    from_csv = ma.read_qrels(io.StringIO(LEVEL_0.to_csv(index=False)), aspects=aspects)
+    assert list(from_csv.columns) == columns
+    from_two = ma.read_qrels(
+        {"relevance": RELEVANCE, "level_0": LEVEL_0[["qid", "docno", "level_0"]]}
     )
-    y, other = (frame.drop(columns=["qid", "docno"]) for frame in (qrels, renamed))
-    for measure in (ma.CAM(aspects=scales), "CAM(aspects='relevance,level_0')"):
-        score = ma.ranking_score(y, RUN["score"], qid=QIDS, measure=measure)
-        assert score == ma.ranking_score(
-            other, RUN["score"], qid=QIDS, measure=ma.CAM(aspects="relevance,effort")
-        )
-    score = ma.ranking_score(
-        y, RUN["score"], qid=QIDS, measure="CAM", aspects=["relevance", "level_0"]
-    )
-    assert score == ma.ranking_score(
-        y, RUN["score"], qid=QIDS, measure=ma.CAM(aspects="relevance,level_0")
-    )
-    for file in (_parquet(qrels), io.StringIO(qrels.to_csv(index=False))):
-        read = ma.read_qrels(file, aspects=["relevance", "level_0"])
-        assert list(read.columns) == ["qid", "docno", "label", "level_0"]
-    alone = qrels[["qid", "docno", "level_0"]]
-    both = ma.read_qrels({"relevance": QRELS[["qid", "docno", "label"]], "level_0": alone})
-    assert list(both.columns) == ["qid", "docno", "label", "level_0"]
+    assert list(from_two.columns) == columns
 
 
 #: What is evaluated without a warning.

@@ -158,33 +158,52 @@ def test_bad_files(text: str, parts: list[str]) -> None:
             caught.match(part)
 
 
-@pytest.mark.parametrize("names", [("query-id", "corpus-id"), ("query_id", "corpus_id")])
+NAMES_OF_IDS = pytest.mark.parametrize(
+    "names", [("query-id", "corpus-id"), ("query_id", "corpus_id")]
+)
+
+
+@NAMES_OF_IDS
 def test_frames_are_judgments(names: tuple[str, str]) -> None:
+    """A frame with the columns of BEIR is qrels, whatever its library and the type of its scores."""
     frame = FRAME.set_axis([*names, "score"], axis=1)
     expected = ma.evaluate({"a": RUN}, EXPECTED, ["AP", "nDCG@10"], progress=False)
     for qrels in (frame, pl.from_pandas(frame), frame.astype({"score": float}), frame.astype(str)):
-        pd.testing.assert_frame_equal(
-            ma.evaluate({"a": RUN}, qrels, ["AP", "nDCG@10"], progress=False), expected
-        )
-    assert list(frame.columns) == [*names, "score"]
-    labels = ma.aggregate_labels(
-        frame.assign(trust=1), ma.TOMA(aspects={"relevance": 2, "trust": 1})
-    ).values
+        values = ma.evaluate({"a": RUN}, qrels, ["AP", "nDCG@10"], progress=False)
+        pd.testing.assert_frame_equal(values, expected)
+    assert list(frame.columns) == [*names, "score"]  # not changed
+
+
+@NAMES_OF_IDS
+def test_frames_have_further_aspects(names: tuple[str, str]) -> None:
+    frame = FRAME.set_axis([*names, "score"], axis=1).assign(trust=1)
+    toma = ma.TOMA(aspects={"relevance": 2, "trust": 1})
+    labels = ma.aggregate_labels(frame, toma).values
     assert labels[["qid", "docno"]].equals(EXPECTED[["qid", "docno"]])
-    # Findings have remedies to paste, with the columns that the user's frame has.
-    columns = read_judged(frame, None).columns
-    assert columns == {"relevance": "score", "qid": names[0], "docno": names[1]}
+
     texts = pd.DataFrame({"docno": ["d1", "NA"], "text": ["A text.", "Another text."]})
-    judged = ma.with_readability(frame, texts, model="arctan(10)")
+    without_trust = frame.drop(columns="trust")
+    judged = ma.with_readability(without_trust, texts, model="arctan(10)")
     assert ma.Judgments(judged).label_names == ("relevance", "understandability")
 
 
+@NAMES_OF_IDS
+def test_columns_of_frames_are_called_as_the_user_calls_them(names: tuple[str, str]) -> None:
+    """In the remedies of findings, which can be pasted."""
+    frame = FRAME.set_axis([*names, "score"], axis=1)
+    columns = read_judged(frame, None).columns
+    assert columns == {"relevance": "score", "qid": names[0], "docno": names[1]}
+
+
 def test_missing_labels_of_frames_are_missing() -> None:
+    """The second document has no relevance."""
     frame = FRAME.assign(score=[2, None, 1], credibility=[0, 1, 1])
     judgments = ma.Judgments(frame)
     assert judgments.label_names == ("relevance", "credibility")
-    assert judgments.labels("relevance")[:2].tolist()[0] == 2
-    assert pd.isna(judgments.labels("relevance")).sum() == 1
+    first, second, third = judgments.labels("relevance")
+    assert first == 2
+    assert pd.isna(second)
+    assert not pd.isna(third)
 
 
 #: Frames that resemble judgments.
@@ -243,10 +262,12 @@ def test_a_file_that_ranx_has_written(tmp_path: Path, suffix: str) -> None:
 
 
 def test_a_table_of_ranx_is_that_of_a_run(tmp_path: Path) -> None:
+    """ranx stores qrels in the columns q_id, doc_id and score, which tell nothing of labels: they are refused."""
     ranx = pytest.importorskip("ranx")
-    ranx.Qrels({"q1": {"d1": 2}}).save(str(tmp_path / "qrels.parquet"))
+    path = tmp_path / "qrels.parquet"
+    ranx.Qrels({"q1": {"d1": 2}}).save(str(path))
     with pytest.raises(MultiAspectError):
-        ma.Judgments(ma.read_qrels(tmp_path / "qrels.parquet"))
+        ma.Judgments(ma.read_qrels(path))
 
 
 def test_json_lines_of_judgments() -> None:

@@ -57,11 +57,18 @@ def test_an_experiment_builds_judgments_once(built_judgments) -> None:
 
 
 def test_qrels_that_change_in_place_count_as_they_are(built_judgments) -> None:
+    """Kept judgments are those of the same content, not of the same object."""
     qrels = IR_QRELS.copy()
-    first = per_query([CAM_10], qrels)
+    before = per_query([CAM_10], qrels)
+    assert len(built_judgments) == 1
+
     qrels["relevance"] = 2 - qrels["relevance"]
-    assert per_query([CAM_10], qrels) == per_query([CAM_10], Judgments(qrels)) != first
-    assert per_query([CAM_10], IR_QRELS) == first
+    after = per_query([CAM_10], qrels)
+    assert after != before
+    assert after == per_query([CAM_10], Judgments(qrels))
+    assert len(built_judgments) == 2
+
+    assert per_query([CAM_10], IR_QRELS) == before
     assert len(built_judgments) == 3
 
 
@@ -103,14 +110,18 @@ def test_what_measures_compute_is_not_kept(built_judgments, monkeypatch) -> None
     """Best values are computed anew: what a class of the user reads may have changed since."""
 
     class SettableSum(ma.LinearMeasure):
+        """A sum with the discount `Settable`, divided by the best one."""
+
         def linear(self, target):
             norm = target.best_sum(target.gain, Settable(), None)
             return ma.forms.Linear(target, target.gain, Settable(), norm=norm)
 
     measure = SettableSum()
-    first = per_query([measure])
+    before = per_query([measure])
     monkeypatch.setitem(SETTINGS, "power", 0.5)
-    assert per_query([measure]) == per_query([measure], Judgments(IR_QRELS)) != first
+    after = per_query([measure])
+    assert after != before
+    assert after == per_query([measure], Judgments(IR_QRELS))
     assert len(built_judgments) == 1
 
 
@@ -144,10 +155,13 @@ def test_no_measure_adds_to_what_is_kept(built_judgments) -> None:
     assert len(built_judgments[0].__dict__["_results"]) == size
 
 
-def test_qrels_in_other_forms_are_built_anew(built_judgments) -> None:
-    rows = list(IR_QRELS.itertuples(index=False, name="Qrel"))
-    result = {
-        (m.query_id, str(m.measure)): m.value
-        for m in ir_measures.iter_calc([CAM_10], iter(rows), IR_RUN)
-    }
-    assert result == per_query([CAM_10])
+def test_qrels_in_other_forms_are_not_kept(built_judgments) -> None:
+    """An iterator of rows can be read once only; its values are those of the frame."""
+    expected = per_query([CAM_10])
+    kept = list(built_judgments)
+    rows = IR_QRELS.itertuples(index=False, name="Qrel")
+    values = {}
+    for metric in ir_measures.iter_calc([CAM_10], iter(list(rows)), IR_RUN):
+        values[metric.query_id, str(metric.measure)] = metric.value
+    assert values == expected
+    assert built_judgments == kept

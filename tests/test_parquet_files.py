@@ -242,29 +242,34 @@ def test_damaged_files() -> None:
 
 @pytest.mark.parametrize("compression", ["none", "snappy"])
 def test_flipped_bits_of_a_parquet_file_with_checksums_are_not_read(compression: str) -> None:
-    """The checksums are those of pages; the footer, which names the columns, has none."""
+    """A bit is flipped in each byte of the pages, which have checksums; the footer after them has none.
+
+    The file is read as it was (the bit had no meaning), or it is an error.
+    """
     parquet_writer = pytest.importorskip("pyarrow.parquet")
     file = io.BytesIO()
     parquet_writer.write_table(
         pyarrow_of(RUN), file, write_page_checksum=True, compression=compression
     )
     content = file.getvalue()
-    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     expected = ma.read_run(io.BytesIO(content))
+    # A file ends with the footer, its length in four bytes, and PAR1, with which it also begins.
+    length_of_footer = int.from_bytes(content[-8:-4], "little")
+    begin_of_footer = len(content) - 8 - length_of_footer
+
     errors = []
-    for position in range(4, footer):
+    for position in range(4, begin_of_footer):
         damaged = bytearray(content)
-        damaged[position] ^= 1 << position % 8
+        damaged[position] ^= 1 << position % 8  # another bit in each byte
         try:
             read = ma.read_run(io.BytesIO(bytes(damaged)))
         except MultiAspectError as error:
             errors.append(str(error))
             continue
         pd.testing.assert_frame_equal(read, expected)
-    assert len(errors) > footer / 2
-    assert [
-        error for error in errors if not error.startswith("<BytesIO>: a damaged Parquet file: ")
-    ] == []
+    assert len(errors) > begin_of_footer / 2
+    for error in errors:
+        assert error.startswith("<BytesIO>: a damaged Parquet file: ")
 
 
 def damage_bytes(chance: random.Random, content: bytes) -> bytes:
@@ -286,40 +291,49 @@ def damage_bytes(chance: random.Random, content: bytes) -> bytes:
     return bytes(data)
 
 
+COMPRESS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd}
+
+
+def content_of_form(form: str, text: bytes, frame: pd.DataFrame) -> bytes:
+    """A file with the text, as it is or compressed, or a Parquet file with the same rows."""
+    if form == "lines":
+        return text
+    if form in COMPRESS:
+        return COMPRESS[form](text)
+    return file_of(form, frame)
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize("form", ["lines", "gz", "bz2", "xz", "zst", "parquet"])
 def test_spoilt_files_give_a_value_or_one_line(form: str) -> None:
-    """Damaged compressed files must not be read; the other forms have no checksums."""
-    compress = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd}
-    outcomes: set[str] = set()
-    runs, qrels = (
-        lines(),
-        "".join(f"{q} 0 {d} {n % 3}\n" for n, (q, d, _) in enumerate(RUN.to_numpy())).encode(),
-    )
-    files = [(ma.read_run, runs, RUN), (ma.read_qrels, qrels, QRELS)]
-    for read, text, frame in files:
-        whole = (
-            text
-            if form == "lines"
-            else compress[form](text)
-            if form in compress
-            else file_of(form, frame)
-        )
+    """Of 80 damaged runs and qrels, none ends in another error than one line of the package."""
+    judgments = [
+        f"{qid} 0 {docno} {number % 3}\n"
+        for number, (qid, docno, _score) in enumerate(RUN.itertuples(index=False))
+    ]
+    run = content_of_form(form, lines(), RUN)
+    qrels = content_of_form(form, "".join(judgments).encode(), QRELS)
+    errors: set[str] = set()
+    for read, content in ((ma.read_run, run), (ma.read_qrels, qrels)):
         for seed in range(80):
-            content = damage_bytes(random.Random(f"{form} {seed}"), whole)
+            damaged = damage_bytes(random.Random(f"{form} {seed}"), content)
             try:
-                read(io.BytesIO(content))
+                read(io.BytesIO(damaged))
             except MultiAspectError as error:
-                outcomes.add(str(error))
-    assert outcomes
-    assert [error for error in outcomes if not error.startswith("<BytesIO>") or "\n" in error] == []
+                errors.add(str(error))
+    assert errors
+    for error in errors:
+        assert error.startswith("<BytesIO>")
+        assert "\n" not in error
 
 
 def test_frames_of_polars_are_read_without_python_strings(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = Rankings(RUN, Judgments(QRELS)).frame_by_rank()
+    """Frames of pandas, whose ids are Python strings, are read by `_frame`, which Polars does not need."""
+    expected = Rankings(RUN, Judgments(QRELS)).frame_by_rank()
     run = polars_of(RUN)
     monkeypatch.setattr(run_module, "_frame", None)
-    pd.testing.assert_frame_equal(Rankings(run, Judgments(QRELS)).frame_by_rank(), wanted)
+    frame = Rankings(run, Judgments(QRELS)).frame_by_rank()
+    pd.testing.assert_frame_equal(frame, expected)
 
 
 @pytest.mark.parametrize(
@@ -471,19 +485,41 @@ def test_readers_take_frames() -> None:
         ma.read_run(HuggingFace(run.drop(columns="score")))
 
 
-def test_a_dict_of_splits_as_one_of_the_runs() -> None:
-    run = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "score": [1.5, 0.2]})
-    splits = type("DatasetDict", (dict,), {})(test=HuggingFace(run))
-    remedy = r"got a DatasetDict of test: pass one of them, such as {}\['test'\]$"
-    for runs in ({"x": splits}, {"y": RUN, "x": splits}, {"x": splits, "y": RUN}, [splits]):
-        with pytest.raises(
-            MultiAspectError, match="^run (x|1): expected a run, " + remedy.format("run")
-        ):
-            ma.evaluate(runs, QRELS, ["AP"])
-    with pytest.raises(MultiAspectError, match=remedy.format("run")):
-        ma.read_run(splits)
-    with pytest.raises(MultiAspectError, match=remedy.format("qrels")):
-        ma.read_qrels(splits)
+class DatasetDict(dict[str, Any]):
+    """The splits of a dataset of Hugging Face; its name is part of the errors."""
+
+
+RUN_IN_SPLITS = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "score": [1.5, 0.2]})
+SPLITS = DatasetDict(test=HuggingFace(RUN_IN_SPLITS))
+
+
+@pytest.mark.parametrize(
+    ("runs", "name"),
+    [
+        ({"x": SPLITS}, "x"),
+        ({"y": RUN, "x": SPLITS}, "x"),
+        ({"x": SPLITS, "y": RUN}, "x"),
+        ([SPLITS], "1"),
+    ],
+    ids=["alone", "last", "first", "in a list"],
+)
+def test_a_dict_of_splits_as_one_of_the_runs(runs: Any, name: str) -> None:
+    """Of a run that is in splits, the error says to pass one of these."""
+    message = (
+        rf"^run {name}: expected a run, got a DatasetDict of test: "
+        r"pass one of them, such as run\['test'\]$"
+    )
+    with pytest.raises(MultiAspectError, match=message):
+        ma.evaluate(runs, QRELS, ["AP"])
+
+
+def test_a_dict_of_splits_as_a_run_or_qrels() -> None:
+    message = r"got a DatasetDict of test: pass one of them, such as run\['test'\]$"
+    with pytest.raises(MultiAspectError, match=message):
+        ma.read_run(SPLITS)
+    message = r"got a DatasetDict of test: pass one of them, such as qrels\['test'\]$"
+    with pytest.raises(MultiAspectError, match=message):
+        ma.read_qrels(SPLITS)
 
 
 def _small_file_of_a_large_table(path: Path, n_rows: int) -> None:
