@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 import pandas as pd
 import pytest
 from browser import Browser, browser  # noqa: F401
@@ -121,30 +122,51 @@ def test_filtering(page):
     assert page("document.getElementById('found').textContent") == "2 of 5 systems"
 
 
-def test_another_baseline(page, report):
-    for baseline in ("bm25", "dense"):
-        choose(page, "baseline", SYSTEMS.index(baseline))
-        rows = report.comparisons[report.comparisons["baseline"] == baseline].set_index(
-            ["name", "measure"]
-        )
-        shown = page(MARKS)
-        for name, marks in zip(SYSTEMS, shown, strict=True):
-            for label, mark in zip(report.labels, marks, strict=True):
-                if name == baseline:
-                    assert mark == ""
-                    continue
-                row = rows.loc[(name, label)]
-                better = (row["difference"] < 0) == (label == "ESL")
-                assert mark == ("" if not row["significant"] else "▲" if better else "▼")
+def expected_mark(test: pd.Series, lower_is_better: bool) -> str:
+    """Return the mark of a significant difference from the baseline: ▲ for better, ▼ for worse."""
+    if not test["significant"]:
+        return ""
+    is_better = test["difference"] < 0 if lower_is_better else test["difference"] > 0
+    return "▲" if is_better else "▼"
+
+
+@pytest.mark.parametrize("baseline", ["bm25", "dense"])
+def test_another_baseline(page, report, baseline):
+    """Each cell of a system and a measure has the mark of its test against the baseline chosen."""
+    choose(page, "baseline", SYSTEMS.index(baseline))
+    is_of_baseline = report.comparisons["baseline"] == baseline
+    tests = report.comparisons[is_of_baseline].set_index(["name", "measure"])
+    for name, marks in zip(SYSTEMS, page(MARKS), strict=True):
+        for label, mark in zip(report.labels, marks, strict=True):
+            if name == baseline:
+                assert mark == ""
+            else:
+                assert mark == expected_mark(tests.loc[(name, label)], label == "ESL")
+
+
+def test_levels_below_the_values(page, report):
+    """As JavaScript prints three digits: "p = 0.0123"."""
+    choose(page, "baseline", SYSTEMS.index("dense"))
     choose(page, "below", "p")
-    index, column = SYSTEMS.index("bm25"), report.labels.index("TOMA") + 1
-    cell = f"document.querySelectorAll('#table tbody tr')[{index}].cells[{column}].querySelector('small')"
-    p = rows.loc[("bm25", "TOMA"), "p"]
-    assert page(f"{cell}.textContent") == (
-        "p < 0.0001" if p < 0.0001 else f"p = {page(f'({float(p)!r}).toPrecision(3)')}"
+    row, column = SYSTEMS.index("bm25"), report.labels.index("TOMA") + 1
+    text = page(
+        f"document.querySelectorAll('#table tbody tr')[{row}].cells[{column}]"
+        ".querySelector('small').textContent"
     )
+    is_of_dense = report.comparisons["baseline"] == "dense"
+    tests = report.comparisons[is_of_dense].set_index(["name", "measure"])
+    level = float(tests.loc[("bm25", "TOMA"), "p"])
+    if level < 0.0001:
+        assert text == "p < 0.0001"
+    else:
+        digits = page(f"({level!r}).toPrecision(3)")
+        assert text == f"p = {digits}"
+
+
+def test_no_baseline(page):
     choose(page, "baseline", "")
-    assert {mark for row in page(MARKS) for mark in row} == {""}
+    for marks in page(MARKS):
+        assert set(marks) == {""}
 
 
 def test_the_scatter_of_systems(page, report):
@@ -180,75 +202,114 @@ def test_names_of_points_are_texts(page):
     wait_until(page, "document.querySelector('#vg-tooltip-element.visible') === null")
 
 
-def test_drilling_down(page, report):
-    measure, a, b = report.labels.index("TOMA"), SYSTEMS.index("dense"), SYSTEMS.index("bm25")
-    for select, value in (("measure", measure), ("a", a), ("b", b)):
-        choose(page, select, value)
-    expected = ma.largest_differences(report.perquery, "dense", "bm25", "TOMA", n=100)
-    assert [row[0] for row in page(TOPICS)] == expected["qid"].tolist()
-    for row, value in zip(page(TOPICS), expected.itertuples(), strict=True):
-        assert row[1:] == [
-            f"{value.value_a:.4f}",
-            f"{value.value_b:.4f}",
-            f"{value.difference:+.4f}",
-        ]
-    better = int((expected["difference"] > 0).sum())
-    assert page("document.getElementById('counts').textContent").startswith(
-        f"A is better on {better} topic"
-    )
-    # By keyboard, to the first topic.
+#: The texts of the cells of a table of the explanation, by row, with its number in place of %d.
+RANKS = (
+    "[...document.querySelectorAll('#explanation table')[%d].querySelectorAll('tbody tr')]"
+    ".map((row) => [...row.cells].map((cell) => cell.firstChild?.textContent))"
+)
+AMOUNTS = (
+    "[...document.querySelectorAll('#explanation table')[%d].querySelectorAll('.amount')]"
+    ".map((cell) => Number(cell.textContent))"
+)
+TITLE = "document.querySelector('#explanation h3').textContent"
+
+
+@pytest.fixture
+def compared_page(page, report):
+    """The page with the topics by the difference of dense, A, and bm25, B, in TOMA."""
+    choose(page, "measure", report.labels.index("TOMA"))
+    choose(page, "a", SYSTEMS.index("dense"))
+    choose(page, "b", SYSTEMS.index("bm25"))
+    return page
+
+
+@pytest.fixture
+def differences(report) -> pd.DataFrame:
+    return ma.largest_differences(report.perquery, "dense", "bm25", "TOMA", n=100)
+
+
+def open_first_topic(page: Browser) -> None:
+    """Choose the first topic by keyboard."""
     page("document.querySelector('#topics button').focus()")
     page.press("Enter", 13)
-    assert page("document.activeElement.id") == "explanation"
-    qid = expected["qid"].iloc[0]
-    assert page("document.querySelector('#explanation h3').textContent") == f"Topic {qid}, TOMA"
+
+
+def test_topics_by_their_difference(compared_page, differences):
+    rows = compared_page(TOPICS)
+    for row, expected in zip(rows, differences.itertuples(), strict=True):
+        assert row == [
+            expected.qid,
+            f"{expected.value_a:.4f}",
+            f"{expected.value_b:.4f}",
+            f"{expected.difference:+.4f}",
+        ]
+    n_better = int((differences["difference"] > 0).sum())
+    counts = compared_page("document.getElementById('counts').textContent")
+    assert counts.startswith(f"A is better on {n_better} topic")
+
+
+@pytest.mark.parametrize(("number", "name"), [(0, "dense"), (1, "bm25")])
+def test_drilling_down(compared_page, differences, number, name):
+    """A topic opens the rankings of both systems: the first ten documents, and what each contributes."""
+    open_first_topic(compared_page)
+    assert compared_page("document.activeElement.id") == "explanation"
+    qid = differences["qid"].iloc[0]
+    assert compared_page(TITLE) == f"Topic {qid}, TOMA"
     runs, qrels = world()
-    for index, name in enumerate(("dense", "bm25")):
-        explanation = ma.explain(MEASURES["TOMA"], {name: runs[name]}, qrels, qid)
-        assert page(f"document.querySelectorAll('#explanation h4')[{index}].textContent").endswith(
-            f"{name}, {explanation.value:.4f}"
-        )
-        shown = page(
-            f"[...document.querySelectorAll('#explanation table')[{index}].querySelectorAll('tbody "
-            "tr')].map((row) => [...row.cells].map((cell) => cell.firstChild?.textContent))"
-        )
-        top = explanation.ranks.head(10)
-        assert [row[1] for row in shown[: len(top)]] == top["docno"].tolist()
-        for row, label in zip(shown, top["relevance"], strict=False):
-            assert row[3] == ("–" if label != label else f"{label:g}")
-        amounts = page(
-            "[...document.querySelectorAll('#explanation "
-            f"table')[{index}].querySelectorAll('.amount')].map((cell) => Number(cell.textContent))"
-        )
-        assert amounts == pytest.approx(top["contribution"].tolist(), abs=6e-5)
-        rest = explanation.value - top["contribution"].sum()
-        if rest > 1e-3:
-            assert shown[-1][0] == "Further ranks, and contributions without a rank"
-            assert float(shown[-1][1]) == pytest.approx(rest, abs=5e-4)
-    # Another measure keeps the topic.
-    choose(page, "measure", report.labels.index("ESL"))
-    assert page("document.querySelector('#explanation h3').textContent") == f"Topic {qid}, ESL"
-    choose(page, "b", "")
-    assert page("document.querySelectorAll('#explanation table').length") == 1
+    explanation = ma.explain(MEASURES["TOMA"], {name: runs[name]}, qrels, qid)
+    heading = compared_page(f"document.querySelectorAll('#explanation h4')[{number}].textContent")
+    assert heading.endswith(f"{name}, {explanation.value:.4f}")
+    rows = compared_page(RANKS % number)
+    first_ten = explanation.ranks.head(10)
+    for row, document in zip(rows, first_ten.to_dict("records"), strict=False):
+        _, docno, _, relevance, *_ = row
+        assert docno == document["docno"]
+        if np.isnan(document["relevance"]):
+            assert relevance == "–"
+        else:
+            assert relevance == f"{document['relevance']:g}"
+    contributions = compared_page(AMOUNTS % number)
+    assert contributions == pytest.approx(first_ten["contribution"].tolist(), abs=6e-5)
+    remainder = explanation.value - first_ten["contribution"].sum()
+    if remainder > 1e-3:
+        text, amount, *_ = rows[-1]
+        assert text == "Further ranks, and contributions without a rank"
+        assert float(amount) == pytest.approx(remainder, abs=5e-4)
+
+
+def test_the_topic_stays_when_the_measure_or_a_system_changes(compared_page, differences, report):
+    open_first_topic(compared_page)
+    choose(compared_page, "measure", report.labels.index("ESL"))
+    qid = differences["qid"].iloc[0]
+    assert compared_page(TITLE) == f"Topic {qid}, ESL"
+    choose(compared_page, "b", "")  # no second system
+    assert compared_page("document.querySelectorAll('#explanation table').length") == 1
+
+
+#: The pairs of contribution and width of its bar in percent, by table of the explanation.
+BARS = (
+    "[...document.querySelectorAll('#explanation table')].map((table) => "
+    "[...table.querySelectorAll('.amount')].map((cell) => [Number(cell.textContent), "
+    "parseFloat(cell.querySelector('i').style.width)]))"
+)
 
 
 def test_bars_of_both_rankings_have_one_scale(page):
     """A bar is as long as its contribution, whichever ranking the document is in."""
-    for select, name in (("a", "dense"), ("b", "bm25")):
-        choose(page, select, SYSTEMS.index(name))
-    n_different = 0
+    choose(page, "a", SYSTEMS.index("dense"))
+    choose(page, "b", SYSTEMS.index("bm25"))
+    n_topics_with_different_maxima = 0
     for topic in range(6):
         page(f"document.querySelectorAll('#topics button')[{topic}].click()")
-        sides = page(
-            "[...document.querySelectorAll('#explanation table')].map((table) => "
-            "[...table.querySelectorAll('.amount')].map((cell) => [Number(cell.textContent), "
-            "parseFloat(cell.querySelector('i').style.width)]))"
-        )
-        most = max(abs(amount) for side in sides for amount, _ in side)
-        n_different += len({max(abs(amount) for amount, _ in side) for side in sides}) == 2
-        for amount, width in sides[0] + sides[1]:
-            assert width == pytest.approx(100 * abs(amount) / most, abs=0.02)
-    assert n_different
+        bars_of_a, bars_of_b = page(BARS)
+        maximum_of_a = max(abs(amount) for amount, _ in bars_of_a)
+        maximum_of_b = max(abs(amount) for amount, _ in bars_of_b)
+        if maximum_of_a != maximum_of_b:
+            n_topics_with_different_maxima += 1
+        for amount, width in bars_of_a + bars_of_b:
+            expected_width = 100 * abs(amount) / max(maximum_of_a, maximum_of_b)
+            assert width == pytest.approx(expected_width, abs=0.02)
+    assert n_topics_with_different_maxima > 0
 
 
 @pytest.fixture(scope="module")
@@ -335,6 +396,7 @@ def test_heads_are_not_broken_inside_words(browser, tmp_path, width):  # noqa: F
 
 
 def test_contributions_that_are_not_known_are_said_without_the_error(browser, tmp_path):  # noqa: F811
+    """`explain` has no contributions to ERR, and says in an error that it "uses 4 as the highest grade"."""
     pytest.importorskip("vl_convert")
     runs, qrels = world(("one", "other"), n_topics=2)
     path = tmp_path / "report.html"
@@ -385,64 +447,73 @@ def test_one_topic_is_not_in_the_plural(narrow_page):
 
 
 def test_pictures_of_means(page, report):
-    """One for each measure, best system first, with the chosen baseline."""
-    labels = report.labels
-    assert page("document.querySelectorAll('.means .chart svg').length") == len(labels)
-    for place, label in enumerate(labels):
-        marks = f"[...document.querySelectorAll('#mean-{place} .mark-symbol path')]"
-        said = page(f"{marks}.map((mark) => mark.getAttribute('aria-label'))")
-        rows = report.systems.sort_values(label, ascending=label == "ESL", kind="stable")
-        low, high = (rows[f"{label} 95% {end}"] for end in ("low", "high"))
-        assert said == [
-            f"{name}: {value:.4f} [{first:.4f}, {last:.4f}]".replace("-", "−")
-            for name, value, first, last in zip(rows["name"], rows[label], low, high, strict=True)
-        ]
-        heights = page(f"{marks}.map((mark) => mark.getBoundingClientRect().y)")
+    """One for each measure, with a point and an interval per system, the best first."""
+    assert page("document.querySelectorAll('.means .chart svg').length") == len(report.labels)
+    for number, label in enumerate(report.labels):
+        lower_is_better = label == "ESL"
+        systems = report.systems.sort_values(label, ascending=lower_is_better, kind="stable")
+        expected_texts = []
+        for row in systems.to_dict("records"):
+            low, high = row[f"{label} 95% low"], row[f"{label} 95% high"]
+            text = f"{row['name']}: {row[label]:.4f} [{low:.4f}, {high:.4f}]"
+            expected_texts.append(text.replace("-", "−"))
+        points = f"[...document.querySelectorAll('#mean-{number} .mark-symbol path')]"
+        assert page(f"{points}.map((point) => point.getAttribute('aria-label'))") == expected_texts
+        heights = page(f"{points}.map((point) => point.getBoundingClientRect().y)")
         assert heights == sorted(heights)
-        assert (
-            page(f"document.querySelectorAll('#mean-{place} .mark-rule.role-mark line').length")
-            == len(rows) + 1
-        )
+
+
+def test_pictures_of_means_have_a_line_for_the_baseline(page, report):
+    """Beside those of the intervals, one per system; it goes where no baseline is chosen."""
+    lines = "document.querySelectorAll('#mean-%d .mark-rule.role-mark line').length"
+    for number in range(len(report.labels)):
+        assert page(lines % number) == len(SYSTEMS) + 1
     choose(page, "baseline", "")
-    wait_until(
-        page,
-        f"document.querySelectorAll('#mean-0 .mark-rule.role-mark line').length === {len(SYSTEMS)}",
-    )
+    wait_until(page, f"{lines % 0} === {len(SYSTEMS)}")
 
 
-def test_a_list_that_scrolls_says_so(browser, tmp_path):  # noqa: F811
+@pytest.fixture
+def page_of_40_topics(tmp_path):
+    """A report of values of two systems, a and b, on q0 to q39, and of their answers, "<i>a0</i>", …"""
     pytest.importorskip("vl_convert")
-    values = [
-        (name, f"q{n}", "X", (n * size) % 7 / 7)
-        for size, name in enumerate("ab", 2)
-        for n in range(40)
-    ]
-    frame = pd.DataFrame(values, columns=["name", "qid", "measure", "value"])
-    answers = pd.DataFrame(
-        [(name, f"q{n}", f"<i>{name}{n}</i>") for name in "ab" for n in range(40)]
+    values, answers = [], []
+    for n in range(40):
+        for factor, name in ((2, "a"), (3, "b")):
+            values.append((name, f"q{n}", "X", n * factor % 7 / 7))
+            answers.append((name, f"q{n}", f"<i>{name}{n}</i>"))
+    path = tmp_path / "values.html"
+    ma.report(
+        pd.DataFrame(values, columns=["name", "qid", "measure", "value"]),
+        measures={"X": "higher"},
+        answers=pd.DataFrame(answers, columns=["name", "qid", "text"]),
+        path=path,
     )
-    answers.columns = ["name", "qid", "text"]
-    ma.report(frame, measures={"X": "higher"}, answers=answers, path=tmp_path / "values.html")
-    for dark in (False, True):
-        browser.size(420, 800, dark)
-        browser.open(tmp_path / "values.html")
-        assert (
-            browser("document.getElementById('more').textContent") == "The list scrolls: 40 topics."
-        )
-        assert browser("document.documentElement.scrollWidth") == 420
-        browser("document.querySelector('#topics button').focus()")
-        browser.press("Enter", 13)
-        shown = browser(
-            "[...document.querySelectorAll('#explanation blockquote')].map((text) => "
-            "text.textContent)"
-        )
-        topic = browser("document.querySelector('#topics .chosen button').textContent")
-        a, b = (
-            browser(f"document.getElementById('{side}').selectedOptions[0].textContent")
-            for side in "ab"
-        )
-        assert shown == [f"<i>{a}{topic[1:]}</i>", f"<i>{b}{topic[1:]}</i>"]
-        assert browser.errors == []
+    return path
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_list_that_scrolls_says_so(browser, page_of_40_topics, dark):  # noqa: F811
+    browser.size(420, 800, dark)
+    browser.open(page_of_40_topics)
+    assert browser("document.getElementById('more').textContent") == "The list scrolls: 40 topics."
+    assert browser("document.documentElement.scrollWidth") == 420
+    assert browser.errors == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_topic_shows_the_answers_of_both_systems(browser, page_of_40_topics, dark):  # noqa: F811
+    browser.size(420, 800, dark)
+    browser.open(page_of_40_topics)
+    open_first_topic(browser)
+    topic = browser("document.querySelector('#topics .chosen button').textContent")
+    number = topic.removeprefix("q")
+    a = browser("document.getElementById('a').selectedOptions[0].textContent")
+    b = browser("document.getElementById('b').selectedOptions[0].textContent")
+    answers = browser(
+        "[...document.querySelectorAll('#explanation blockquote')].map((text) => text.textContent)"
+    )
+    assert answers == [f"<i>{a}{number}</i>", f"<i>{b}{number}</i>"]
+    assert browser.errors == []
 
 
 def test_selecting_a_bar(page):
@@ -465,16 +536,25 @@ def test_colours_follow_the_reader(page, path, dark):
     assert text == page("getComputedStyle(document.body).color")
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_what_is_wider_than_the_page_fades(browser, path, width):  # noqa: F811
+#: Of the navigation and the table: whether it is wider than what is seen, and how wide it fades.
+FADES = """
+[...document.querySelectorAll('nav ul, #table')].map((part) => {
+  const frame = part.closest('.wide') ?? part;
+  const fade = getComputedStyle(frame).getPropertyValue('--ptma-fade');
+  return [frame.scrollWidth > frame.clientWidth, fade];
+})
+"""
+
+
+@pytest.mark.parametrize(("width", "is_wider"), [(390, True), (1280, False)])
+def test_what_is_wider_than_the_page_fades(browser, path, width, is_wider):  # noqa: F811
     """Unless it is scrolled to the end."""
     browser.size(width, 800)
     browser.open(path)
-    fades = "[...document.querySelectorAll('nav ul, #table')].map((part) => (part.closest('.wide') ?? part))"
-    fades += ".map((part) => [part.scrollWidth > part.clientWidth,"
-    parts = browser(f"{fades} getComputedStyle(part).getPropertyValue('--ptma-fade')])")
-    assert [is_wider for is_wider, _ in parts] == [width == 390] * 2
-    assert all((fade != "0px") is is_wider for is_wider, fade in parts), parts
+    navigation, table = browser(FADES)
+    for is_part_wider, fade in (navigation, table):
+        assert is_part_wider is is_wider
+        assert (fade != "0px") is is_wider
 
 
 def test_a_phone_scrolls_down_only(browser, path):  # noqa: F811
@@ -504,20 +584,33 @@ def test_print_shows_everything(page):
     page.call("Emulation.setEmulatedMedia", media="", features=[])
 
 
-@pytest.mark.parametrize(("n_systems", "n_topics", "n_measures"), [(1, 2, 5), (2, 1, 5), (2, 2, 1)])
-def test_the_smallest_reports(browser, tmp_path, n_systems, n_topics, n_measures):  # noqa: F811
+@pytest.mark.parametrize(
+    ("n_systems", "n_topics", "options", "n_measures", "has_aspects", "has_baseline"),
+    [
+        # Without `measures`, a report with aspects has five. A baseline needs two systems and topics.
+        (1, 2, {"aspects": SCALES}, 5, True, False),
+        (2, 1, {"aspects": SCALES}, 5, True, False),
+        (2, 2, {"measures": "nDCG@10", "aspects": ["relevance"]}, 1, False, True),
+    ],
+    ids=["one system", "one topic", "one measure"],
+)
+def test_the_smallest_reports(
+    browser,  # noqa: F811
+    tmp_path,
+    n_systems,
+    n_topics,
+    options,
+    n_measures,
+    has_aspects,
+    has_baseline,
+):
     pytest.importorskip("vl_convert")
     runs, qrels = world(("one", "other")[:n_systems], n_topics=n_topics)
-    options = (
-        {"aspects": SCALES} if n_measures > 1 else {"measures": "nDCG@10", "aspects": ["relevance"]}
-    )
     report = ma.report(runs, qrels, progress=False, path=tmp_path / "report.html", **options)
     assert len(report.labels) == n_measures
     browser.open(tmp_path / "report.html")
-    assert browser("document.querySelector('#aspects') === null") == (n_measures == 1)
-    assert browser("document.querySelector('#baseline') === null") == (
-        min(n_systems, n_topics) == 1
-    )
+    assert browser("document.querySelector('#aspects') !== null") == has_aspects
+    assert browser("document.querySelector('#baseline') !== null") == has_baseline
     browser("document.querySelector('#table .sort').click()")
     browser("document.querySelector('#topics button').click()")
     assert browser("document.querySelectorAll('#explanation table').length") == n_systems
@@ -540,41 +633,81 @@ def grouped_report(tmp_path_factory) -> tuple[Report, dict[str, str], object]:
     return report, by, file
 
 
-def test_choosing_a_group_of_topics(browser, grouped_report):  # noqa: F811
-    report, by, file = grouped_report
+VALUES_OF_ROWS = f"{ROWS}.map((row) => [...row.cells].slice(1).map((cell) => cell.firstElementChild.textContent))"
+SORTED_TEXTS = f"{ROWS}.map((row) => row.textContent).sort()"
+
+
+def choose_group(browser: Browser, number: int) -> None:  # noqa: F811
+    """Choose an entry of the list of groups by keyboard: up to the first, and down from there."""
+    browser("document.getElementById('group').focus()")
+    for _ in range(3):
+        browser.press("ArrowUp", 38)
+    for _ in range(number):
+        browser.press("ArrowDown", 40)
+
+
+@pytest.fixture
+def sorted_page(browser, grouped_report):  # noqa: F811
+    """The page of groups of topics, its table sorted by TOMA."""
+    report, _, file = grouped_report
     browser.size(1280, 800)
     browser.open(file)
-    cells = f"{ROWS}.map((row) => [...row.cells].slice(1).map((cell) => cell.firstElementChild.textContent))"
-    texts = f"{ROWS}.map((row) => row.textContent).sort()"
-    first_texts = browser(texts)
-    browser(f"document.querySelectorAll('#table .sort')[{report.labels.index('TOMA') + 1}].click()")
-    for number, group in ((1, NASTY[0]), (2, "rest"), (3, "one"), (0, "all")):
-        browser("document.getElementById('group').focus()")
-        for _ in range(3):  # by keyboard
-            browser.press("ArrowUp", 38)
-        for _ in range(number):
-            browser.press("ArrowDown", 40)
-        assert browser("document.getElementById('group').selectedOptions[0].text").startswith(group)
-        table = report.systems[report.systems["group"] == group].set_index("name")
-        names = browser(NAMES)
-        assert names == table.sort_values("TOMA", ascending=False, kind="stable").index.tolist()
-        shown = [[float(text) for text in row] for row in browser(cells)]
-        assert shown == [
-            pytest.approx(table.loc[name, report.labels].tolist(), abs=5e-5) for name in names
-        ]
-        best = browser(
-            f"{ROWS}.map((row) => "
-            f"row.cells[{report.labels.index('TOMA') + 1}].querySelector('.best') !== null)"
-        )
-        assert best[0]
-        assert not all(best)
-        tests = report.comparisons[report.comparisons["group"] == group]
-        signs = [mark for row in browser(MARKS) for mark in row if mark]
-        assert len(signs) == tests.loc[tests["baseline"] == "bm25", "significant"].sum()
-        n_topics = sum(group in (name, "all") for name in by.values())
-        wait_until(browser, f"document.querySelectorAll('#topics tbody tr').length === {n_topics}")
-        assert (
-            f"(topics of {group})" in browser("document.getElementById('counts').textContent")
-        ) == (number > 0)
-    assert browser(texts) == first_texts
+    column = report.labels.index("TOMA") + 1
+    browser(f"document.querySelectorAll('#table .sort')[{column}].click()")
+    yield browser
     assert browser.errors == []
+
+
+GROUPS = pytest.mark.parametrize(
+    ("number", "group"),
+    [(0, "all"), (1, NASTY[0]), (2, "rest"), (3, "one")],
+    ids=["all topics", "a nasty name", "rest", "one topic"],
+)
+
+
+@GROUPS
+def test_choosing_a_group_of_topics(sorted_page, grouped_report, number, group):
+    """The table has the means over the group, still sorted by TOMA, and marks of its tests and best systems."""
+    report, _, _ = grouped_report
+    choose_group(sorted_page, number)
+    chosen = sorted_page("document.getElementById('group').selectedOptions[0].text")
+    assert chosen.startswith(group)
+    means = report.systems[report.systems["group"] == group].set_index("name")
+    names = sorted_page(NAMES)
+    assert names == means.sort_values("TOMA", ascending=False, kind="stable").index.tolist()
+    for name, values in zip(names, sorted_page(VALUES_OF_ROWS), strict=True):
+        expected = means.loc[name, report.labels].tolist()
+        assert [float(value) for value in values] == pytest.approx(expected, abs=5e-5)
+    column = report.labels.index("TOMA") + 1
+    is_best = sorted_page(
+        f"{ROWS}.map((row) => row.cells[{column}].querySelector('.best') !== null)"
+    )
+    assert is_best[0]
+    assert not all(is_best)
+    tests = report.comparisons[
+        (report.comparisons["group"] == group) & (report.comparisons["baseline"] == "bm25")
+    ]
+    n_marks = 0
+    for marks in sorted_page(MARKS):
+        n_marks += sum(mark != "" for mark in marks)
+    assert n_marks == tests["significant"].sum()
+
+
+@GROUPS
+def test_choosing_a_group_chooses_its_topics(sorted_page, grouped_report, number, group):
+    _, group_of_qid, _ = grouped_report
+    choose_group(sorted_page, number)
+    n_topics = len(group_of_qid)
+    if group != "all":
+        n_topics = list(group_of_qid.values()).count(group)
+    wait_until(sorted_page, f"document.querySelectorAll('#topics tbody tr').length === {n_topics}")
+    counts = sorted_page("document.getElementById('counts').textContent")
+    assert (f"(topics of {group})" in counts) == (group != "all")
+
+
+def test_choosing_all_topics_again(sorted_page):
+    texts = sorted_page(SORTED_TEXTS)
+    choose_group(sorted_page, 2)
+    assert sorted_page(SORTED_TEXTS) != texts
+    choose_group(sorted_page, 0)
+    assert sorted_page(SORTED_TEXTS) == texts
