@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
+from reference import holm
 from scipy.stats import t as student
 from shared_data import shared_path
 
@@ -58,116 +57,184 @@ def row(found: Robustness, question: str, a: str, b: str) -> dict[str, Any]:
 
 
 def only(frame: pd.DataFrame, **values: Any) -> dict[str, Any]:
-    kept = np.logical_and.reduce([frame[key] == value for key, value in values.items()])
-    (record,) = frame[kept].to_dict("records")
+    """Return the one row with these values."""
+    is_kept = np.logical_and.reduce([frame[key] == value for key, value in values.items()])
+    (record,) = frame[is_kept].to_dict("records")
     return record
 
 
-# -- rows are those of other functions
-# ----------------------------------------------------------------------
+class WorldOfRows:
+    """A random world, its robustness, and the values and pairs of runs that its rows are about."""
+
+    def __init__(
+        self, seed: int, baseline: str | None, measure: Any, correction: str | None
+    ) -> None:
+        self.runs, self.qrels = world(seed)
+        self.measure, self.correction = measure, correction
+        reported = {"reported": measure}
+        self.result = robustness(
+            self.runs, self.qrels, reported, baseline=baseline, correction=correction
+        )
+        self.variants = {**reported, **one_choice_variants(measure, list(SCALES))}
+        single = {name: On(aspect=name, base="nDCG@3", aspects=SCALES) for name in SCALES}
+        metrics = {**self.variants, **single}
+        self.perquery = ma.evaluate(self.runs, self.qrels, metrics, progress=False)
+        is_reported = self.perquery["measure"] == "reported"
+        self.values = self.perquery[is_reported].pivot(index="qid", columns="name", values="value")
+        self.means = self.values.mean()
+        # Each run is compared with the baseline or, without one, the best run with each other.
+        if baseline is None:
+            best = self.means.idxmax()
+            self.pairs = [(best, other) for other in self.runs if other != best]
+            self.baselines = list(self.runs)
+            self.n_tests = 3  # pairs of three runs
+        else:
+            self.pairs = [(run, baseline) for run in self.runs if run != baseline]
+            self.baselines = [baseline]
+            self.n_tests = 2
+        self.tests = analysis.compare_with_baseline(
+            self.perquery, self.baselines, correction=correction
+        )
+
+    def is_higher(self, a: str, b: str) -> bool:
+        return bool(self.means[a] > self.means[b])
 
 
-@settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate])
-@given(
-    st.integers(0, 1000),
-    st.sampled_from([None, "run 1"]),
-    st.sampled_from([MEASURE, MM(aspects=SCALES) @ 3, TOMA(aspects=SCALES, gate="relevance") @ 3]),
-    st.sampled_from(["holm", None]),
+MEASURES_OF_ROWS = {
+    "CAM": MEASURE,
+    "MM": MM(aspects=SCALES) @ 3,
+    "TOMA": TOMA(aspects=SCALES, gate="relevance") @ 3,
+}
+
+
+@functools.cache
+def world_of_rows(
+    seed: int, baseline: str | None, measure: str, correction: str | None
+) -> WorldOfRows:
+    return WorldOfRows(seed, baseline, MEASURES_OF_ROWS[measure], correction)
+
+
+@pytest.fixture(
+    params=[
+        (0, None, "CAM", "holm"),
+        (1, "run 1", "CAM", None),
+        (2, None, "MM", None),
+        (3, "run 1", "MM", "holm"),
+        (4, None, "TOMA", "holm"),
+        (5, "run 1", "TOMA", None),
+    ],
+    ids=str,
 )
-def test_rows_equal_the_functions_that_they_come_from(
-    seed: int, baseline: str | None, measure: Any, correction: str | None
-) -> None:
-    runs, qrels = world(seed)
-    found = robustness(runs, qrels, {"reported": measure}, baseline=baseline, correction=correction)
-    single = {aspect: On(aspect=aspect, base="nDCG@3", aspects=SCALES) for aspect in SCALES}
-    variants = {"reported": measure, **one_choice_variants(measure, list(SCALES))}
-    perquery = ma.evaluate(runs, qrels, {**variants, **single}, progress=False)
-    values = perquery.pivot_table(index=["measure", "qid"], columns="name", values="value")
-    means = values.loc["reported"].mean()
-    against = list(runs) if baseline is None else [baseline]
-    tests = analysis.compare_with_baseline(perquery, against, correction=correction)
-    options = {"baseline": against, "correction": correction}
-    of_variants = analysis.multiverse(
-        perquery, measures=list(variants), reference="reported", **options
+def drawn(request: pytest.FixtureRequest) -> WorldOfRows:
+    """A world with or without a baseline and a correction, by one of three measures."""
+    return world_of_rows(*request.param)
+
+
+def test_rows_about_topics_are_tests(drawn: WorldOfRows) -> None:
+    """The difference, its paired t-test and interval, and the detectable difference."""
+    table = drawn.result.table
+    assert list(dict.fromkeys(zip(table["a"], table["b"], strict=True))) == drawn.pairs
+    planned = analysis.detectable_difference(
+        drawn.perquery,
+        measures=["reported"],
+        baseline=drawn.baselines,
+        correction=drawn.correction,
     )
-    planned = analysis.detectable_difference(perquery, measures=["reported"], **options)
-    labels = analysis.missing_labels(runs, qrels, {"reported": measure})
-    pairs = [
-        (a, b)
-        for a in runs
-        for b in runs
-        if a != b and (b == baseline or (not baseline and a == means.idxmax()))
-    ]
-    assert list(dict.fromkeys(zip(found.table["a"], found.table["b"], strict=True))) == pairs
-    for a, b in pairs:
-        tested = only(tests, measure="reported", name=a, baseline=b)
-        topics = row(found, "topics", a, b)
-        sign = np.sign(means[a] - means[b])
-        assert (
-            topics["difference"]
-            == tested["difference"]
-            == pytest.approx(means[a] - means[b], abs=1e-12)
-        )
-        assert topics["p"] == tested["p"]
-        differences = values.loc["reported"][a] - values.loc["reported"][b]
-        n_tests = len(set(map(frozenset, pairs))) if baseline else len(runs) * (len(runs) - 1) / 2
-        level = 0.05 if correction is None else 0.05 / n_tests
-        half = (
-            student.ppf(1 - level / 2, len(differences) - 1)
-            * differences.std(ddof=1)
-            / np.sqrt(len(differences))
-        )
-        assert topics["low"] == pytest.approx(means[a] - means[b] - half)
-        assert topics["high"] == pytest.approx(means[a] - means[b] + half)
-        assert topics["detectable"] == only(planned.pairs, a=a, b=b)["detectable"]
-        assert topics["verdict"] == (HOLDS if tested["p"] < 0.05 else UNDECIDED)
-        verdicts = [only(tests, measure=aspect, name=a, baseline=b)["verdict"] for aspect in SCALES]
-        same = "better" if sign > 0 else "worse"
-        expected = (
-            HOLDS if set(verdicts) == {same} else FAILS if set(verdicts) - {same, ""} else UNDECIDED
-        )
-        assert row(found, "aspects", a, b)["verdict"] == expected
-        by_variant = only(of_variants.pairs, a=a, b=b)
-        variant = row(found, "variants", a, b)
-        assert variant["same_sign"] == pytest.approx(by_variant["better" if sign > 0 else "worse"])
-        assert variant["significant"] == pytest.approx(by_variant[f"significantly_{same}"])
-        of_labels = labels.pairs[
-            labels.pairs["a"].isin([a, b]) & labels.pairs["b"].isin([a, b])
-        ].iloc[0]
-        ends = (of_labels["low"], of_labels["high"])
-        ends = ends if of_labels["a"] == a else (-ends[1], -ends[0])
-        missing = row(found, "labels", a, b)
-        assert (missing["low"], missing["high"]) == pytest.approx(ends, abs=1e-12)
-    if isinstance(measure, type(TOMA)):
-        assert "no mean" in found.left_out["weights"]
+    alpha = 0.05 if drawn.correction is None else 0.05 / drawn.n_tests
+    for a, b in drawn.pairs:
+        of_topics = row(drawn.result, "topics", a, b)
+        test = only(drawn.tests, measure="reported", name=a, baseline=b)
+        difference = drawn.means[a] - drawn.means[b]
+        assert of_topics["difference"] == test["difference"]
+        assert of_topics["difference"] == pytest.approx(difference, abs=1e-12)
+        assert of_topics["p"] == test["p"]
+        differences = drawn.values[a] - drawn.values[b]
+        half = student.ppf(1 - alpha / 2, len(differences) - 1) * differences.sem()
+        assert of_topics["low"] == pytest.approx(difference - half)
+        assert of_topics["high"] == pytest.approx(difference + half)
+        assert of_topics["detectable"] == only(planned.pairs, a=a, b=b)["detectable"]
+        assert of_topics["verdict"] == (HOLDS if test["p"] < 0.05 else UNDECIDED)
+
+
+def test_rows_about_aspects_are_tests_of_single_aspects(drawn: WorldOfRows) -> None:
+    """The order holds if it is significant on all aspects, and fails if one reverses it significantly."""
+    for a, b in drawn.pairs:
+        same = "better" if drawn.is_higher(a, b) else "worse"
+        verdicts = {
+            only(drawn.tests, measure=aspect, name=a, baseline=b)["verdict"] for aspect in SCALES
+        }
+        if verdicts == {same}:
+            expected = HOLDS
+        elif verdicts <= {same, ""}:
+            expected = UNDECIDED
+        else:
+            expected = FAILS
+        assert row(drawn.result, "aspects", a, b)["verdict"] == expected
+
+
+def test_rows_about_variants_are_those_of_multiverse(drawn: WorldOfRows) -> None:
+    multiverse = analysis.multiverse(
+        drawn.perquery,
+        measures=list(drawn.variants),
+        reference="reported",
+        baseline=drawn.baselines,
+        correction=drawn.correction,
+    )
+    for a, b in drawn.pairs:
+        same = "better" if drawn.is_higher(a, b) else "worse"
+        of_variants = row(drawn.result, "variants", a, b)
+        expected = only(multiverse.pairs, a=a, b=b)
+        assert of_variants["same_sign"] == pytest.approx(expected[same])
+        assert of_variants["significant"] == pytest.approx(expected[f"significantly_{same}"])
+
+
+def test_rows_about_labels_are_those_of_missing_labels(drawn: WorldOfRows) -> None:
+    """They may have the pair the other way round, so that the ends change sides and signs."""
+    labels = analysis.missing_labels(drawn.runs, drawn.qrels, {"reported": drawn.measure})
+    interval_of_pair = {}
+    for pair in labels.pairs.itertuples():
+        interval_of_pair[pair.a, pair.b] = (pair.low, pair.high)
+        interval_of_pair[pair.b, pair.a] = (-pair.high, -pair.low)
+    for a, b in drawn.pairs:
+        of_labels = row(drawn.result, "labels", a, b)
+        expected = pytest.approx(interval_of_pair[a, b], abs=1e-12)
+        assert (of_labels["low"], of_labels["high"]) == expected
+
+
+def test_rows_about_weights_are_those_of_weightings(drawn: WorldOfRows) -> None:
+    """Significance is corrected for all pairs, which makes it rarer; TOMA is no mean that has weights."""
+    if isinstance(drawn.measure, type(TOMA)):
+        assert "no mean" in drawn.result.left_out["weights"]
         return
-    weights = analysis.weightings(perquery, measure, n_resamples=1, baseline=against)
-    for a, b in pairs:
-        weighted = only(weights.pairs, a=a, b=b)
-        side = "fraction" if means[a] > means[b] else "fraction_lower"
-        assert row(found, "weights", a, b)["same_sign"] == weighted[side]
-        significant = row(found, "weights", a, b)["significant"]
-        if correction is None:
-            assert significant == weighted["fraction_significant"]
-        else:  # corrected for all pairs
-            assert significant <= weighted["fraction_significant"]
+    weightings = analysis.weightings(
+        drawn.perquery, drawn.measure, n_resamples=1, baseline=drawn.baselines
+    )
+    for a, b in drawn.pairs:
+        of_weights = row(drawn.result, "weights", a, b)
+        expected = only(weightings.pairs, a=a, b=b)
+        fraction = "fraction" if drawn.is_higher(a, b) else "fraction_lower"
+        assert of_weights["same_sign"] == expected[fraction]
+        if drawn.correction is None:
+            assert of_weights["significant"] == expected["fraction_significant"]
+        else:
+            assert of_weights["significant"] <= expected["fraction_significant"]
 
 
 def test_the_best_run_is_compared_with_each_other_and_all_pairs_are_corrected() -> None:
+    """Of five runs, four pairs are shown, and the levels are corrected for all ten."""
     runs, qrels = world(n_runs=5)
-    found = robustness(runs, qrels, MEASURE)
+    result = robustness(runs, qrels, MEASURE)
     perquery = ma.evaluate(runs, qrels, {"m": MEASURE}, progress=False)
     best = perquery.groupby("name")["value"].mean().idxmax()
-    assert set(found.table["a"]) == {best}
-    every = analysis.discriminative_power(perquery, "t").pairs
-    levels = np.sort(every["asl"])
-    assert len(levels) == 10
-    holm = np.maximum.accumulate(levels * np.arange(10, 0, -1)).clip(max=1)
+    assert set(result.table["a"]) == {best}
+    all_pairs = analysis.discriminative_power(perquery, "t").pairs
+    assert len(all_pairs) == 10
+    all_pairs["corrected"] = holm(all_pairs["asl"].tolist())
     for other in set(runs) - {best}:
-        pair = every[every["a"].isin([best, other]) & every["b"].isin([best, other])]
-        expected = holm[np.searchsorted(levels, pair["asl"].item())]
-        assert row(found, "topics", best, other)["p"] == pytest.approx(expected)
-    assert "Holm, 10 pairs" in row(found, "topics", best, other)["evidence"]
+        is_pair = all_pairs["a"].isin([best, other]) & all_pairs["b"].isin([best, other])
+        of_topics = row(result, "topics", best, other)
+        assert of_topics["p"] == pytest.approx(all_pairs.loc[is_pair, "corrected"].item())
+        assert "Holm, 10 pairs" in of_topics["evidence"]
 
 
 def test_lower_is_better() -> None:
@@ -194,14 +261,14 @@ def test_the_default_measure_depends_on_the_aspects(aspects: str, label: str) ->
 
 
 def test_measures_that_read_further_columns_have_labels_that_are_missing() -> None:
+    """NoveltyRatio reads the column known, which is no aspect: the question of labels is answered too."""
     runs, qrels = world()
-    known = qrels.assign(known=np.arange(len(qrels)) % 2)
-    measure = On(base="NoveltyRatio", aspects={"relevance": SCALES["relevance"]})
-    found = robustness(runs, known, {"reported": measure})
-    assert "labels" not in found.left_out
-    pd.testing.assert_frame_equal(
-        found.missing_labels.runs, analysis.missing_labels(runs, known, {"reported": measure}).runs
-    )
+    qrels["known"] = np.arange(len(qrels)) % 2
+    measure = {"reported": On(base="NoveltyRatio", aspects={"relevance": 2})}
+    result = robustness(runs, qrels, measure)
+    assert "labels" not in result.left_out
+    expected = analysis.missing_labels(runs, qrels, measure)
+    pd.testing.assert_frame_equal(result.missing_labels.runs, expected.runs)
 
 
 def test_frames_of_values_have_the_rows_that_they_allow() -> None:
@@ -229,23 +296,22 @@ def test_frames_of_values_have_the_rows_that_they_allow() -> None:
 
 
 def test_criteria_of_answers() -> None:
+    """Of values of criteria and their mean: topics, criteria and weights, but no labels or variants."""
     rng = np.random.default_rng(0)
     rows = [
         (name, f"q{n}", criterion, float(rng.integers(0, 5)) / 4)
         for name in ("one", "two") for n in range(6) for criterion in ("faithful", "complete")
     ]  # fmt: skip
-    perquery = ma.answers.combine(
-        pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]), "CAM"
-    )
-    found = robustness(perquery, measure="CAM")
-    assert set(found.table["question"]) == {"topics", "aspects", "weights"}
-    weights = analysis.weightings(
+    values = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    perquery = ma.answers.combine(values, "CAM")
+    table = robustness(perquery, measure="CAM").table.set_index("question")
+    assert set(table.index) == {"topics", "aspects", "weights"}
+    weightings = analysis.weightings(
         perquery, CAM, measures={"faithful": "higher", "complete": "higher"}
     )
-    (topics,) = found.table[found.table["question"] == "topics"].to_dict("records")
-    share = found.table.loc[found.table["question"] == "weights", "same_sign"].item()
-    same = weights.pairs["fraction" if topics["a"] == "one" else "fraction_lower"].item()
-    assert share == same
+    # The pair of the weightings is one and two; that of the table begins with the better run.
+    same = "fraction" if table.loc["topics", "a"] == "one" else "fraction_lower"
+    assert table.loc["weights", "same_sign"] == weightings.pairs[same].item()
 
 
 def test_values_of_aspects_with_another_base_give_no_weights() -> None:
@@ -258,14 +324,16 @@ def test_values_of_aspects_with_another_base_give_no_weights() -> None:
 
 
 def test_results_have_each_pair_once_those_of_the_claims_first() -> None:
-    found = robustness(*world(n_runs=4), MEASURE)
-    claims = list(dict.fromkeys(zip(found.table["a"], found.table["b"], strict=True)))
+    """Of four runs, the table claims something of 3 pairs, the best run and each other, of 6 in all."""
+    result = robustness(*world(n_runs=4), MEASURE)
+    claims = list(dict.fromkeys(zip(result.table["a"], result.table["b"], strict=True)))
     assert len(claims) == 3
-    for result in (found.weightings, found.multiverse):
-        pairs = list(zip(result.pairs["a"], result.pairs["b"], strict=True))
+    for all_pairs in (result.weightings.pairs, result.multiverse.pairs):
+        pairs = list(zip(all_pairs["a"], all_pairs["b"], strict=True))
         assert pairs[:3] == claims
-        assert len({frozenset(pair) for pair in pairs}) == len(pairs) == 6
-    of_labels = found.missing_labels.pairs
+        assert len(pairs) == 6
+        assert len({frozenset(pair) for pair in pairs}) == 6
+    of_labels = result.missing_labels.pairs
     assert list(zip(of_labels["a"], of_labels["b"], strict=True)) == claims
 
 
@@ -301,46 +369,46 @@ def test_runs_without_values_of_an_aspect_are_refused() -> None:
 
 
 def test_aspects_with_other_topics_than_the_measure_give_no_weights() -> None:
+    """But they are tested, on the topics that they have: relevance lacks q1."""
     runs, qrels = world()
-    parts = [On(aspect=aspect, base="nDCG@3", aspects=SCALES) for aspect in SCALES]
-    perquery = ma.evaluate(runs, qrels, [MEASURE, *parts], progress=False)
-    fewer = perquery[(perquery["measure"] != str(parts[0])) | (perquery["qid"] != "q1")]
-    found = robustness(fewer, baseline="run 0")
-    assert "different sets of topics" in found.left_out["weights"]
-    tests = analysis.compare_with_baseline(fewer, "run 0").set_index(["measure", "name"])["p"]
-    of_run = row(found, "aspects", "run 1", "run 0")
-    assert f"{rules.p_value(tests[str(parts[0]), 'run 1'])}" in of_run["evidence"]
+    relevance, credibility = (
+        On(aspect=aspect, base="nDCG@3", aspects=SCALES) for aspect in ("relevance", "credibility")
+    )
+    perquery = ma.evaluate(runs, qrels, [MEASURE, relevance, credibility], progress=False)
+    is_lacking = (perquery["measure"] == str(relevance)) & (perquery["qid"] == "q1")
+    perquery = perquery[~is_lacking]
+    result = robustness(perquery, baseline="run 0")
+    assert "different sets of topics" in result.left_out["weights"]
+    tests = analysis.compare_with_baseline(perquery, "run 0")
+    of_relevance = only(tests, measure=str(relevance), name="run 1")
+    evidence = row(result, "aspects", "run 1", "run 0")["evidence"]
+    assert str(rules.p_value(of_relevance["p"])) in evidence
 
 
 def test_judges() -> None:
+    """Judges a and b have the labels of the qrels, and c has them reversed."""
     runs, qrels = world(missing=0)
     long = qrels.melt(["qid", "docno"], var_name="criterion", value_name="value")
     reversed_labels = long.assign(value=long["criterion"].map(SCALES) - long["value"])
-    judged = pd.concat(
-        [long.assign(judge="a"), long.assign(judge="b"), reversed_labels.assign(judge="c")]
-    )
-    found = robustness(runs, qrels, MEASURE, baseline="run 0", judges=judged)
-    assert found.judges is not None
-    for other in ("run 1", "run 2"):
-        by_judge = {}
-        for judge in "abc":
-            own = judged[judged["judge"] == judge].pivot(
-                index=["qid", "docno"], columns="criterion", values="value"
-            )
-            means = (
-                ma.evaluate(runs, own.reset_index(), [MEASURE], progress=False)
-                .groupby("name")["value"]
-                .mean()
-            )
-            by_judge[judge] = np.sign(means[other] - means["run 0"])
-            difference = only(found.judges, judge=judge, a=other, b="run 0")["difference"]
-            assert difference == pytest.approx(means[other] - means["run 0"])
-        judged_row = row(found, "judges", other, "run 0")
-        sign = np.sign(row(found, "topics", other, "run 0")["difference"])
-        assert judged_row["same_sign"] == pytest.approx(
-            np.mean([own == sign for own in by_judge.values()])
-        )
-        assert judged_row["verdict"] == (HOLDS if set(by_judge.values()) == {sign} else UNDECIDED)
+    by_judge = {"a": long, "b": long, "c": reversed_labels}
+    judged = pd.concat([labels.assign(judge=judge) for judge, labels in by_judge.items()])
+    result = robustness(runs, qrels, MEASURE, baseline="run 0", judges=judged)
+    means_by_judge = {}
+    for judge, labels in by_judge.items():
+        wide = labels.pivot(index=["qid", "docno"], columns="criterion", values="value")
+        values = ma.evaluate(runs, wide.reset_index(), [MEASURE], progress=False)
+        means_by_judge[judge] = values.groupby("name")["value"].mean()
+    for run in ("run 1", "run 2"):
+        sign = np.sign(row(result, "topics", run, "run 0")["difference"])
+        n_same_sign = 0
+        for judge, means in means_by_judge.items():
+            difference = means[run] - means["run 0"]
+            of_judge = only(result.judges, judge=judge, a=run, b="run 0")
+            assert of_judge["difference"] == pytest.approx(difference)
+            n_same_sign += np.sign(difference) == sign
+        of_judges = row(result, "judges", run, "run 0")
+        assert of_judges["same_sign"] == pytest.approx(n_same_sign / 3)
+        assert of_judges["verdict"] == (HOLDS if n_same_sign == 3 else UNDECIDED)
 
 
 def judged_in_part(fraction: float) -> tuple[Any, Any, pd.DataFrame]:
@@ -377,43 +445,53 @@ def test_judges_of_few_documents_decide_nothing(fraction: float, decides: bool) 
     assert ("c decides nothing" in evidence) is not decides
 
 
-def test_judges_of_criteria_that_the_measure_does_not_read_decide_nothing() -> None:
-    """Kind: shares over all criteria. A judge of credibility decided on relevance, by the labels of others."""
+def evidence_of_judges(measure: Any) -> str:
+    """Return what the row of judges says: c judged two documents on relevance, all on credibility.
+
+    The judges a and b judged all 80 documents on both.
+    """
     runs, qrels = world(missing=0)
     long = qrels.melt(["qid", "docno"], var_name="criterion", value_name="value")
-    of_relevance = long["criterion"] == "relevance"
-    few = pd.concat([long[~of_relevance], long[of_relevance].head(2)])
-    judged = pd.concat([long.assign(judge="a"), long.assign(judge="b"), few.assign(judge="c")])
-    n_pairs = len(qrels)
+    is_relevance = long["criterion"] == "relevance"
+    by_c = pd.concat([long[~is_relevance], long[is_relevance].head(2)])
+    judged = pd.concat([long.assign(judge="a"), long.assign(judge="b"), by_c.assign(judge="c")])
+    result = robustness(runs, qrels, measure, baseline="run 0", judges=judged)
+    return str(row(result, "judges", "run 1", "run 0")["evidence"])
 
-    def evidence(measure: Any) -> str:
-        found = robustness(runs, qrels, measure, baseline="run 0", judges=judged)
-        return str(row(found, "judges", "run 1", "run 0")["evidence"])
 
-    relevance = On(aspect="relevance", base="nDCG@3", aspects=SCALES)
-    weightless = ma.CAM(base="nDCG@3", aspects=SCALES, weights={"relevance": 1, "credibility": 0})
-    for measure in (relevance, weightless):
-        assert "of 2 judges give the same sign" in evidence(measure)
-        assert (
-            f"; labelled of {n_pairs} documents: a {n_pairs}, b {n_pairs}, c 2, so c dec"
-            in evidence(measure)
-        )
-    assert f"of 3 judges give the same sign; each labelled all {n_pairs} documents" in evidence(
-        On(aspect="credibility", base="nDCG@3", aspects=SCALES)
-    )
-    both = evidence(MEASURE)
-    assert f"labelled of {n_pairs} documents on relevance: a {n_pairs}, b {n_pairs}, c 2" in both
-    assert f"each labelled all {n_pairs} documents on credibility" in both
-    assert "of 2 judges give the same sign" in both
-    assert "so c decides nothing" in both
+@pytest.mark.parametrize(
+    "measure",
+    [
+        On(aspect="relevance", base="nDCG@3", aspects=SCALES),
+        CAM(base="nDCG@3", aspects=SCALES, weights={"relevance": 1, "credibility": 0}),
+    ],
+    ids=["On relevance", "CAM with the weight 0 of credibility"],
+)
+def test_judges_of_criteria_that_the_measure_does_not_read_decide_nothing(measure: Any) -> None:
+    evidence = evidence_of_judges(measure)
+    assert "of 2 judges give the same sign" in evidence
+    assert "; labelled of 80 documents: a 80, b 80, c 2, so c dec" in evidence
+
+
+def test_judges_of_criteria_that_the_measure_reads_decide() -> None:
+    evidence = evidence_of_judges(On(aspect="credibility", base="nDCG@3", aspects=SCALES))
+    assert "of 3 judges give the same sign; each labelled all 80 documents" in evidence
+
+
+def test_judges_of_some_of_the_criteria_that_the_measure_reads_decide_nothing() -> None:
+    evidence = evidence_of_judges(MEASURE)
+    assert "labelled of 80 documents on relevance: a 80, b 80, c 2" in evidence
+    assert "each labelled all 80 documents on credibility" in evidence
+    assert "of 2 judges give the same sign" in evidence
+    assert "so c decides nothing" in evidence
 
 
 def test_one_judge_alone_decides_nothing() -> None:
+    """Without b, a alone has labelled enough documents: c has labelled a tenth of them."""
     runs, qrels, judged = judged_in_part(0.1)
-    found = robustness(
-        runs, qrels, MEASURE, baseline="run 0", judges=judged[judged["judge"] != "b"]
-    )
-    assert row(found, "judges", "run 1", "run 0")["verdict"] == UNDECIDED
+    a_and_c = judged[judged["judge"] != "b"]
+    result = robustness(runs, qrels, MEASURE, baseline="run 0", judges=a_and_c)
+    assert row(result, "judges", "run 1", "run 0")["verdict"] == UNDECIDED
 
 
 # -- rules
@@ -482,49 +560,72 @@ def test_equal_runs_are_undecided() -> None:
     assert "same and one are equal on CAM@3" in found.summary
 
 
-def test_the_smaller_group_of_variants_is_named() -> None:
-    """Those that are significant, if they are fewer than those that are not."""
+@pytest.mark.parametrize(
+    ("variants", "evidence"),
+    [
+        (["RR", "P@5", "nDCG"], "4 of 4 measures give the same sign, 1 significantly: nDCG"),
+        (["RR", "P@5"], "3 of 3 measures give the same sign, 0 significantly"),
+    ],
+    ids=["one is significant", "none is significant"],
+)
+def test_the_smaller_group_of_variants_is_named(variants: list[str], evidence: str) -> None:
+    """The new run is higher by all measures, but beyond the noise of eight topics by nDCG only."""
     noise = np.linspace(-0.2, 0.2, 8)
-    changes = {"AP": 0.01 + noise, "RR": 0.02 + noise, "P@5": 0.03 + noise, "nDCG": 0.2 + noise / 2}
-    rows = [
-        (name, f"q{topic}", label, 0.4 + value)
-        for label, change in changes.items()
-        for name, values in (("old", np.zeros(8)), ("new", change))
-        for topic, value in enumerate(values.tolist())
-    ]
+    difference_by_measure = {
+        "AP": 0.01 + noise,
+        "RR": 0.02 + noise,
+        "P@5": 0.03 + noise,
+        "nDCG": 0.2 + noise / 2,
+    }
+    rows = []
+    for label, differences in difference_by_measure.items():
+        for topic, difference in enumerate(differences.tolist()):
+            rows.append(("old", f"q{topic}", label, 0.4))
+            rows.append(("new", f"q{topic}", label, 0.4 + difference))
     frame = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    expected = {3: "4 of 4 measures give the same sign, 1 significantly: nDCG"}
-    expected[2] = "3 of 3 measures give the same sign, 0 significantly"
-    for number, evidence in expected.items():
-        found = robustness(
-            frame, measure="AP", baseline="old", variants=["RR", "P@5", "nDCG"][:number]
-        )
-        assert row(found, "variants", "new", "old")["evidence"] == evidence
+    result = robustness(frame, measure="AP", baseline="old", variants=variants)
+    assert row(result, "variants", "new", "old")["evidence"] == evidence
 
 
 # -- printing
 # -----------------------------------------------------------------------------------------------
 
 
-def test_up_to_three_pairs_are_shown_in_full() -> None:
+@functools.cache
+def robustness_of_runs(n_runs: int) -> Robustness:
+    """Return the robustness of so many runs, the last one first, of which the best is compared with each."""
     runs, qrels = world(n_runs=6)
-    three = robustness({name: runs[name] for name in list(runs)[3::-1]}, qrels, MEASURE)
-    assert str(three).count("- topics") == 4  # of three pairs, and of the rules
-    claims = re.findall(
-        r"(run \d) is (?:better|worse) than (run \d) by [.\d]+ on CAM@3:", str(three)
-    )
-    assert claims == list(dict.fromkeys(zip(three.table["a"], three.table["b"], strict=True)))
-    assert claims != sorted(claims)
-    five = robustness(runs, qrels, MEASURE)
-    text = str(five)
+    names = [f"run {number}" for number in reversed(range(n_runs))]
+    return robustness({name: runs[name] for name in names}, qrels, MEASURE)
+
+
+def test_up_to_three_pairs_are_shown_in_full() -> None:
+    """Each begins with a sentence and has a line per question; those of all questions are explained below."""
+    result = robustness_of_runs(4)
+    text = str(result)
+    n_pairs, n_explanations = 3, 1
+    assert text.count("- topics") == n_pairs + n_explanations
+    # Such as "run 3 is better than run 2 by 0.0512 on CAM@3:".
+    claims = re.findall(r"(run \d) is (?:better|worse) than (run \d) by [.\d]+ on CAM@3:", text)
+    pairs = list(zip(result.table["a"], result.table["b"], strict=True))
+    assert claims == list(dict.fromkeys(pairs))
+    assert claims != sorted(claims)  # in the order of the runs
+
+
+def test_more_pairs_are_counted() -> None:
+    text = str(robustness_of_runs(6))
     assert text.count("- topics") == 1
     assert "Of 5 pairs, the order on CAM@3 holds for topics in" in text
-    for found in (three, five):
-        assert max(map(len, str(found).splitlines())) <= 80
-        assert "the other rows say only what the order depends on" in str(found)
-        assert r"\begin{tabular}" in found.to_latex(caption="Robustness.", label="tab:robust")
-        assert "How far it holds" in found.to_html()
-        assert set(found.table["verdict"]) <= {HOLDS, FAILS, UNDECIDED}
+
+
+@pytest.mark.parametrize("n_runs", [4, 6])
+def test_forms_of_robustness(n_runs: int) -> None:
+    result = robustness_of_runs(n_runs)
+    assert max(len(line) for line in str(result).splitlines()) <= 80
+    assert "the other rows say only what the order depends on" in str(result)
+    assert r"\begin{tabular}" in result.to_latex(caption="Robustness.", label="tab:robust")
+    assert "How far it holds" in result.to_html()
+    assert set(result.table["verdict"]) <= {HOLDS, FAILS, UNDECIDED}
 
 
 def test_intervals_name_their_level() -> None:
@@ -610,32 +711,47 @@ def test_measures_whose_values_are_not_averaged_are_refused() -> None:
 # ----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_two_pairs_of_clef_2018() -> None:
+@functools.cache
+def robustness_on_clef_2018() -> Robustness:
+    """Return that of two runs against Base_Bing_all.txt."""
     data = shared_path("data", "clef2018")
     files = {"relevance": "qrel", "understandability": "qread", "trust": "qtrust"}
     qrels = ma.read_qrels({aspect: data / f"{name}.txt.gz" for aspect, name in files.items()})
     columns = ["name", "qid", "rank", "docno"]
     table = pd.read_csv(data / "runs.top100.tsv.gz", sep="\t", names=columns, dtype={"qid": str})
+    table["score"] = -table["rank"]
     names = ["Base_Bing_all.txt", "elastic_BM25f_noqe.out", "CUNI_de.run2"]
-    runs = {
-        name: table[table["name"] == name].assign(score=lambda run: -run["rank"]) for name in names
-    }
+    runs = {name: table[table["name"] == name] for name in names}
     measure = CAM(aspects={"relevance": 2, "understandability": 10, "trust": 10}) @ 10
-    found = robustness(runs, qrels, measure, baseline=names[0])
-    verdicts = found.table.pivot(index="a", columns="question", values="verdict")
-    assert set(verdicts.loc[names[1]]) == {HOLDS}
-    other = verdicts.loc[names[2]].to_dict()
-    assert {key for key, verdict in other.items() if verdict == FAILS} == {"weights", "variants"}
-    assert row(found, "topics", names[1], names[0])["difference"] == pytest.approx(0.180, abs=5e-4)
-    topics, weights = (
-        row(found, question, names[2], names[0]) for question in ("topics", "weights")
-    )
-    assert (topics["difference"], topics["p"]) == pytest.approx((0.065, 0.028), abs=5e-4)
-    assert (weights["same_sign"], weights["significant"]) == pytest.approx((0.93, 0.59), abs=0.005)
-    assert "reversed by relevance 0.72" in weights["evidence"]
+    return robustness(runs, qrels, measure, baseline="Base_Bing_all.txt")
+
+
+@pytest.mark.slow
+def test_a_pair_of_clef_2018_whose_order_holds() -> None:
+    result = robustness_on_clef_2018()
+    is_pair = result.table["a"] == "elastic_BM25f_noqe.out"
+    assert set(result.table.loc[is_pair, "verdict"]) == {HOLDS}
+    of_topics = row(result, "topics", "elastic_BM25f_noqe.out", "Base_Bing_all.txt")
+    assert of_topics["difference"] == pytest.approx(0.180, abs=5e-4)
+
+
+@pytest.mark.slow
+def test_a_pair_of_clef_2018_whose_order_depends_on_weights_and_variants() -> None:
+    result = robustness_on_clef_2018()
+    is_pair = result.table["a"] == "CUNI_de.run2"
+    verdict_of_question = result.table[is_pair].set_index("question")["verdict"]
+    fails = verdict_of_question[verdict_of_question == FAILS]
+    assert set(fails.index) == {"weights", "variants"}
+    pair = ("CUNI_de.run2", "Base_Bing_all.txt")
+    of_topics = row(result, "topics", *pair)
+    assert of_topics["difference"] == pytest.approx(0.065, abs=5e-4)
+    assert of_topics["p"] == pytest.approx(0.028, abs=5e-4)
+    of_weights = row(result, "weights", *pair)
+    assert of_weights["same_sign"] == pytest.approx(0.93, abs=0.005)
+    assert of_weights["significant"] == pytest.approx(0.59, abs=0.005)
+    assert "reversed by relevance 0.72" in of_weights["evidence"]
     reversed_by = "reversed by CAM gate=relevance, CAM cutoff=5, TOMA gate=relevance"
-    assert reversed_by in row(found, "variants", names[2], names[0])["evidence"]
+    assert reversed_by in row(result, "variants", *pair)["evidence"]
 
 
 def test_warnings_begin_with_the_function_that_was_called() -> None:
