@@ -610,6 +610,14 @@ def test_values_with_a_baseline_have_intervals_of_the_differences(ci):
     assert strings(ax.get_legend().get_texts()) == ["baseline"]
 
 
+def test_values_have_at_most_one_baseline():
+    """Intervals of differences from several baselines cannot be drawn around one mean."""
+    assert plots.values(PERQUERY, {"RR": "lower", "AP": "higher"}, baseline=["run 3"])
+    expected = "baseline: expected one run, got run 3, run 1"
+    with pytest.raises(ma.MultiAspectError, match=expected):
+        plots.values(PERQUERY, {"RR": "lower", "AP": "higher"}, baseline=["run 3", "run 1"])
+
+
 def test_values_of_sums_have_no_intervals_of_differences():
     """NumRelRet is a sum over topics, of whose differences there is no test."""
     topics = ["q0", "q1", "q2", "q3", "q4"]

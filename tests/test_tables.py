@@ -15,7 +15,7 @@ from ir_measures import AP, RR, NumRet, P
 from pandas.io.formats.style import Styler
 
 import pt_multiaspect as ma
-from pt_multiaspect.aspects.aspects import in_words
+from pt_multiaspect.aspects.aspects import scales_in_words
 from pt_multiaspect.tables.content import column_heads
 from pt_multiaspect.views import Column, Row, Table, decimals, latex_of
 from pt_multiaspect.views.markup import escape
@@ -371,7 +371,7 @@ def test_named_scales_are_printed_once() -> None:
     ],
 )
 def test_scales_in_words(aspect: ma.Aspect, printed: str) -> None:
-    assert in_words({"effort": aspect}) == f"effort {printed}"
+    assert scales_in_words({"effort": aspect}) == f"effort {printed}"
 
 
 def test_measures_as_they_were_typed_have_short_heads() -> None:

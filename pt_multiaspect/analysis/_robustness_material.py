@@ -51,7 +51,7 @@ class Material:
     qrels: Judgments | None
 
 
-def material_of_values(values: Any, measure: Any, variants: Any, cluster: ClusterSpec) -> Material:
+def read_material(values: Any, measure: Any, variants: Any, cluster: ClusterSpec) -> Material:
     """Return the material of a frame of values.
 
     Parameters
@@ -86,7 +86,7 @@ def material_of_values(values: Any, measure: Any, variants: Any, cluster: Cluste
     labels_of_variants = _labels_of_variants(perquery, variants)
     refuse_unknown(labels_of_variants, measure_of_label, "measures of the frame", "variants")
     other_labels = [variant for variant in labels_of_variants if variant != label]
-    return _read_material(
+    return _select_material(
         perquery,
         cluster,
         measure_of_label,
@@ -132,7 +132,7 @@ def _labels_of_aspects(measure_of_label: Mapping[str, Any], label: str) -> dict[
     return label_of_aspect
 
 
-def material_of_runs(
+def evaluate_material(
     runs: Any, qrels: Any, measure: Any, variants: Any, topics: Any, cluster: ClusterSpec
 ) -> Material:
     """Evaluate the measure, its aspects and its variants, each once; each pipeline runs once."""
@@ -159,7 +159,7 @@ def material_of_runs(
         measure_of_label[label_on_aspect] = on_aspect
     measure_of_label.update(other_variants)
     perquery = evaluate(run_by_name, judgments, measure_of_label, progress=False)
-    return _read_material(
+    return _select_material(
         perquery,
         cluster,
         measure_of_label,
@@ -200,7 +200,7 @@ def _given_or_first_default(measure: Any, judgments: Judgments) -> dict[str, Any
     return {first_label: default[first_label]}
 
 
-def _read_material(
+def _select_material(
     perquery: pd.DataFrame,
     cluster: ClusterSpec,
     known: Mapping[str, Any],

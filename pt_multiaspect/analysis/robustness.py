@@ -28,7 +28,7 @@ from ..views import (
     decimals,
     latex_of,
 )
-from ._robustness_material import material_of_runs, material_of_values
+from ._robustness_material import evaluate_material, read_material
 from ._robustness_study import Study
 from ._verdicts import FAILS, HOLDS, RULES, UNDECIDED
 from .missing_labels import MissingLabels
@@ -436,13 +436,13 @@ def robustness(
     model = parse_labels(labels)
     if is_long_frame(runs):
         _refuse_with_values(qrels, topics)
-        material = material_of_values(runs, measure, variants, cluster)
+        material = read_material(runs, measure, variants, cluster)
     elif qrels is None:
         raise MultiAspectError(
             "qrels: expected the judgments of the runs, got none; or give a frame of values as runs"
         )
     else:
-        material = material_of_runs(runs, qrels, measure, variants, topics, cluster)
+        material = evaluate_material(runs, qrels, measure, variants, topics, cluster)
 
     study = Study(material, baseline, correction)
     answers_by_question = [

@@ -320,12 +320,12 @@ def aspect_name(name: object) -> str:
     return name
 
 
-def in_words(aspects: Mapping[str, Aspect]) -> str:
+def scales_in_words(aspects: Mapping[str, Aspect]) -> str:
     """Return the grades of each aspect, lowest first, and the settings that are no defaults.
 
     Examples
     --------
-    >>> in_words({"relevance": Aspect(1), "understandability": Aspect(3, threshold=2)})
+    >>> scales_in_words({"relevance": Aspect(1), "understandability": Aspect(3, threshold=2)})
     'relevance 0, 1; understandability 0, 1, 2, 3 (positive from 2)'
     """
     scales = []

@@ -133,7 +133,7 @@ def _parameter_in_words(name: str, param: Any, value: object) -> str:
     spelled = value
     if hasattr(param, "spell"):  # parameters of ir-measures have no such method
         spelled = param.spell(value)
-    spelled_words = _in_words(spelled)
+    spelled_words = _value_in_words(spelled)
     # The description goes on with the options and the default.
     meaning = re.split(r"[;:]|, or ", param.desc)[0]
     return f"{name} {spelled_words} ({meaning})"
@@ -170,12 +170,12 @@ def _range_in_words(ends: tuple[float, float] | None) -> str:
     return f"{low:g} to {high:g}"
 
 
-def _in_words(value: object) -> str:
+def _value_in_words(value: object) -> str:
     """Return the value of a parameter in words, as in ``yes`` or ``relevance 2 and effort 1``."""
     if isinstance(value, Mapping):
         parts: list[str] = []
         for name, part in value.items():
-            words = _in_words(part)
+            words = _value_in_words(part)
             parts.append(f"{name} {words}")
         return choices(parts)
     if value is True:

@@ -90,8 +90,8 @@ def values(
     Raises
     ------
     MultiAspectError
-        If a measure or the baseline is unknown, a run lacks values, or there are fewer than two
-        topics.
+        If a measure or the baseline is unknown, several baselines are given, a run lacks values, or
+        there are fewer than two topics.
     ImportError
         If matplotlib is not installed.
 
@@ -124,6 +124,9 @@ def values(
     baselines: list[str] = []
     if baseline is not None:
         baselines = read_baselines(baseline, names)
+    if len(baselines) > 1:
+        # The line through each panel, and the intervals around the means, are those of one run.
+        raise MultiAspectError(f"baseline: expected one run, got {choices(baselines)}")
     signs = directions(perquery, array, labels, by_label, "plots.values")
     means = aggregate(perquery, ci=ci, cluster=cluster).set_index("name")
     means = _sort_best_first(means, labels[0], signs[0])

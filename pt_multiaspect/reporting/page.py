@@ -25,7 +25,7 @@ import pandas as pd
 from .._version import __version__
 from ..analysis.robustness import Robustness
 from ..aspects import Aspects
-from ..aspects.aspects import in_words
+from ..aspects.aspects import scales_in_words
 from ..errors import choices, number_of
 from ..evaluation.long_frames import labels_of_answers
 from ..evaluation.topic_clusters import topics_in_words
@@ -627,7 +627,7 @@ def _scales_table(titles: dict[Aspects, str]) -> Table:
     for scales, title in titles.items():
         shown_title = title
         for name, aspect in scales.items():
-            name_and_grades = in_words({name: aspect})
+            name_and_grades = scales_in_words({name: aspect})
             grades = name_and_grades.removeprefix(f"{name} ")
             rows.append([shown_title, name, grades])
             shown_title = ""  # only in its first row

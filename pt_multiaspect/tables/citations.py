@@ -163,7 +163,7 @@ def find_by_source(text: str) -> list[ir_measures.Measure]:
         Measures of this package first, then those of ir-measures.
     """
     without_resolver = re.sub(r"(https?://)?(dx\.)?doi\.org/", "", text)
-    words = _plain(without_resolver).split()
+    words = _plain_text(without_resolver).split()
     if not words:
         return []
     found: list[ir_measures.Measure] = []
@@ -183,7 +183,7 @@ def _have_words(sources: Iterable[str], words: Iterable[str]) -> bool:
     """
     known = references()
     entries = [known.get(source, source) for source in sources]
-    text = _plain(" ".join(entries))
+    text = _plain_text(" ".join(entries))
     for word in words:
         # Not preceded by a letter or digit.
         beginning = rf"(?<!\w){re.escape(word)}"
@@ -192,7 +192,7 @@ def _have_words(sources: Iterable[str], words: Iterable[str]) -> bool:
     return True
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     """Return a text in lower case, without accents and the commands and braces of TeX."""
     without_tex = _TEX.sub("", text)
     # Accents become characters of their own, after their letter.

@@ -19,7 +19,7 @@ from ..analysis._pairs import joint_level, read_baselines
 from ..analysis._value_matrices import Direction, by_measure, read_differences, topics_differ
 from ..analysis.baseline import compare_with_levels
 from ..aspects import Aspects
-from ..aspects.aspects import in_words
+from ..aspects.aspects import scales_in_words
 from ..errors import MultiAspectError, choices, number_of, parameter, refuse_unknown, shown
 from ..evaluation import interval_columns
 from ..evaluation.long_frames import find_label, labels_of_answers, measures_by_label
@@ -1006,7 +1006,7 @@ def _explaining_notes(
     distinct_scales = dict.fromkeys(head.scales for head in heads)
     for scales in distinct_scales:
         if scales is not None:
-            description = in_words(scales)
+            description = scales_in_words(scales)
             yield Sentence(f"{scales.name}: {description}.")
 
 
