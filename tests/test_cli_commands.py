@@ -371,6 +371,7 @@ NEARLY_EQUAL_OPTIONS = [
 
 
 def test_means_of_aspects_in_another_order_differ_by_rounding(runs_that_hardly_differ):
+    """P@10 of a, b and c is .1, .2 and .3 by the run first, and .3, .2 and .1 by second."""
     measure = CAM(base="P@10", aspects={"a": 1, "b": 1, "c": 1})
     qrels = read_qrels({"a": "a", "b": "b", "c": "c"})
     values = evaluate(["first", "second"], qrels, {"mean": measure}, progress=False)
@@ -379,6 +380,7 @@ def test_means_of_aspects_in_another_order_differ_by_rounding(runs_that_hardly_d
 
 
 def test_compare_counts_rounding_errors_as_ties_and_small_differences_not(runs_that_hardly_differ):
+    """On two topics: the measure "mean" differs by rounding, "deep" by 2^-30 on the second topic."""
     assert main(["compare", *NEARLY_EQUAL_OPTIONS, "first", "second"]) == 0
     rows = json.loads(Path("table.json").read_text())
     counts = {row["measure"]: (row["wins"], row["losses"], row["ties"]) for row in rows}
@@ -392,6 +394,7 @@ def test_compare_counts_rounding_errors_as_ties_and_small_differences_not(runs_t
 def test_evaluate_counts_rounding_errors_as_ties_and_small_differences_not(
     runs_that_hardly_differ,
 ):
+    """The columns + and - count wins and losses: "mean" has none, "deep" one of each."""
     code = main(["evaluate", *NEARLY_EQUAL_OPTIONS, "--baseline", "first", "first", "second"])
     assert code == 0
     _, second = json.loads(Path("table.json").read_text())

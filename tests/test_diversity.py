@@ -212,7 +212,7 @@ def test_an_iteration_that_may_be_a_round_of_judging_is_reported() -> None:
 
 @pytest.mark.usefixtures("strecall")
 def test_iterations_beside_several_aspects_are_reported() -> None:
-    """Subtopics may be columns as well, so that it is said which are evaluated."""
+    """Judgments by subtopic have one column of labels, so that the iteration may be something else."""
     with pytest.warns(MultiAspectWarning, match="columns relevance, credibility"):
         evaluate_run(LONG.assign(credibility=1), StRecall @ 1)
 

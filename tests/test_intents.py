@@ -163,7 +163,8 @@ def test_intent_recall_by_hand() -> None:
 
 def test_d_ndcg_by_hand() -> None:
     """The global gain of a document is the sum of its grades times the probabilities of the intents."""
-    # d1 (3, 0) has 3 / 2, d2 (1, 1) has 1, d3 (0, 2) has 1, d4 has 0. The ideal is d1 d2 d3.
+    # d1 (3, 0) has 3 / 2, d2 (1, 1) has 1, d3 (0, 2) has 1, d4 has 0.
+    # The run is d4, d1, d3, and the ideal d1, d2, d3.
     dcg = DISCOUNT @ [0, 1.5, 1]
     ideal_dcg = DISCOUNT @ [1.5, 1, 1]
     value = DnDCG(aspects=TWO).calc_aggregate(QRELS, RUN)
@@ -171,6 +172,7 @@ def test_d_ndcg_by_hand() -> None:
 
 
 def test_d_ndcg_of_unequal_intents_by_hand() -> None:
+    """With the probabilities 0.75 of buy and 0.25 of repair. The run is d4, d1, d3."""
     # d1 (3, 0) has 3 · 0.75, d2 (1, 1) has 1, d3 (0, 2) has 2 · 0.25, d4 has 0.
     dcg = DISCOUNT @ [0, 2.25, 0.5]
     ideal_dcg = DISCOUNT @ [2.25, 1, 0.5]
@@ -179,7 +181,7 @@ def test_d_ndcg_of_unequal_intents_by_hand() -> None:
 
 
 def test_d_sharp_ndcg_by_hand() -> None:
-    """It is gamma · I-rec + (1 - gamma) · D-nDCG."""
+    """It is gamma · I-rec + (1 - gamma) · D-nDCG. At rank 2 of the run is d1, with the gain 1.5."""
     dcg_at_2 = DISCOUNT @ [0, 1.5, 0]
     ideal_dcg_at_2 = DISCOUNT @ [1.5, 1, 0]
     intent_recall_at_2 = 1 / 2

@@ -439,7 +439,7 @@ TWO_ASPECTS = {"a": ref_aspect([0, 1, 2]), "b": ref_aspect([0, 1])}
 
 
 def test_toma_distances_on_equal_axes_by_hand() -> None:
-    """Tuples are at (a/2, b), and the best one at (1, 1)."""
+    """With the grades 0 to 2 of a and 0, 1 of b, tuples are at (a/2, b), and the best one at (1, 1)."""
     order = toma_classes(TWO_ASPECTS)
     assert order.index == {
         (0, 0): 0,  # √2 from the best
@@ -453,7 +453,7 @@ def test_toma_distances_on_equal_axes_by_hand() -> None:
 
 
 def test_toma_distances_on_axes_of_gains_by_hand() -> None:
-    """The best tuple is at (2, 1)."""
+    """With the grades 0 to 2 of a and 0, 1 of b, the best tuple is at (2, 1)."""
     order = toma_classes(TWO_ASPECTS, axes="gains")
     assert order.index == {
         (0, 0): 0,  # √5 from the best
@@ -468,7 +468,7 @@ def test_toma_distances_on_axes_of_gains_by_hand() -> None:
 
 
 def test_toma_distances_with_a_gate_by_hand() -> None:
-    """(0, 1) is impossible."""
+    """(0, 1) is impossible, as the lowest grade of a closes the gate."""
     order = toma_classes(TWO_ASPECTS, gate="a", axes="gains")
     assert order.index == {(0, 0): 0, (1, 0): 1, (2, 0): 2, (1, 1): 2, (2, 1): 3}
 
@@ -489,12 +489,14 @@ def gain_toma(*arguments: Any, **options: Any) -> float:
 
 
 def test_toma_over_ndcg_by_hand() -> None:
+    """The run has documents of the classes 1, 0, 3 and 0, and the ideal 4, 3 and 1."""
     assert gain_toma() == pytest.approx((1 + 3 / 2) / (4 + 3 / LOG_3 + 1 / 2))
     # With the gate, d1 has class 0, d2 class 2, and d3 class 3.
     assert gain_toma(gate="a") == pytest.approx((2 / 2) / (3 + 2 / LOG_3))
 
 
 def test_toma_over_ndcg_with_other_weights_of_classes_by_hand() -> None:
+    """The run has documents of the classes 1, 0, 3 and 0, and the ideal 4, 3 and 1."""
     # 2^1 - 1, 2^3 - 1 and 2^4 - 1
     exponential = (1 + 7 / 2) / (15 + 7 / LOG_3 + 1 / 2)
     assert gain_toma(weighting="exponential") == pytest.approx(exponential)
@@ -505,15 +507,17 @@ def test_toma_over_ndcg_with_other_weights_of_classes_by_hand() -> None:
 
 
 def test_toma_over_binary_bases_by_hand() -> None:
+    """The run has documents of the classes 1, 0, 3 and 0; the document of class 4 is not retrieved."""
     # Classes above 0 are positive: at ranks 1 and 3, of three documents.
     assert gain_toma("AP") == pytest.approx((1 / 1 + 2 / 3) / 3)
     # The best three of five classes are positive: at rank 3, of two documents.
     assert gain_toma("AP", positives="top-half") == pytest.approx((1 / 3) / 2)
-    assert gain_toma("AP", {"rel": 4}) == 0  # d3 is not retrieved
+    assert gain_toma("AP", {"rel": 4}) == 0
     assert gain_toma("RR", {"rel": 3}) == pytest.approx(1 / 3)
 
 
 def test_toma_over_err_by_hand() -> None:
+    """The run has documents of the classes 1, 0, 3 and 0, of five classes."""
     # The user stops at class c with the probability (2^c - 1) / 2^4.
     stops_at_1, stops_at_3 = 1 / 16, 7 / 16
     assert gain_toma("ERR") == pytest.approx(stops_at_1 / 1 + (1 - stops_at_1) * stops_at_3 / 3)
@@ -674,8 +678,8 @@ GAIN_RUN = run_of("d1", "d2", "d3", "d4", "x")
 
 
 def test_urbp_by_hand() -> None:
-    """With p = 0.5, the ranks have the weights 1/2, 1/4, 1/8, 1/16, 1/32."""
-    # d3 alone is relevant and understandable.
+    """With p = 0.5, the ranks of d1, d2, d3, d4 and x have the weights 1/2, 1/4, 1/8, 1/16, 1/32."""
+    # d3 alone is relevant and understandable; the probabilities of d1 and d3 are .4 and .8.
     assert urbp(GAIN_RUN, GAIN_JUDGMENTS, CLEF_2015, p=0.5) == pytest.approx(1 / 8)
     # d1, d3 and d4 are relevant.
     of_relevance = 1 / 2 + 1 / 8 + 1 / 16

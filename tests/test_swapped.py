@@ -283,6 +283,7 @@ def test_documents_do_not_become_aspects() -> None:
 
 
 def test_labels_that_are_fractions_are_no_question_beside_runs_by_name() -> None:
+    """The error is that AP of ir-measures needs whole labels."""
     with pytest.raises(MultiAspectError) as caught:
         ma.evaluate(runs_of_two_topics(n_documents=30), {"q0": {"d0-1": 0.5}}, "AP", progress=False)
     assert "swapped" not in str(caught.value)

@@ -135,6 +135,7 @@ MARGIN_RUNS = {
 
 
 def test_margins_are_marked() -> None:
+    """The run "same" hardly differs from base, "better" is higher by 0.2, "other" is higher or lower."""
     table = ma.systems_table(long(MARGIN_RUNS), baseline="base", margin=0.1)
     _, *rows = str(table).splitlines()[:5]
     mark_of_run = {}
