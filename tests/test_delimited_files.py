@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from frame_world import write_file
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
@@ -128,11 +129,16 @@ def test_ranks_and_other_columns(quoting: int) -> None:
 @pytest.mark.parametrize("quoting", [0, 1])
 @pytest.mark.parametrize("read", [ma.read_run, lambda file: run_of("x", file)])
 def test_ranks_that_contradict_scores_are_a_warning(read: Any, quoting: int) -> None:
+    """Of 20 documents, each after the first has a higher rank number, but a higher score, too."""
     run = pd.DataFrame({"qid": "q1", "docno": [f"d{row}" for row in range(20)], "rank": range(20)})
-    text = table(run.assign(score=run["rank"] / 2), quoting=quoting)
+
+    contradicting = run.assign(score=run["rank"] / 2)
     with pytest.warns(MultiAspectWarning, match="ranks contradict scores in 19 of 19 rows"):
-        read(io.StringIO(text))
-    read(io.StringIO(table(run.assign(score=-run["rank"] / 2), quoting=quoting)))
+        read(io.StringIO(table(contradicting, quoting=quoting)))
+
+    agreeing = run.assign(score=-run["rank"] / 2)
+    with no_warnings():
+        read(io.StringIO(table(agreeing, quoting=quoting)))
 
 
 def test_a_header_of_ir_metadata_before_a_table() -> None:

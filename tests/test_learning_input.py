@@ -132,13 +132,18 @@ def test_single_aspect_measures_need_labels_of_their_aspect_only() -> None:
 
 
 def test_lower_is_better_has_its_direction_at_each_way_in() -> None:
+    """Of ESL, scores of searches are negated, as these maximise; metrics tell the library to minimise."""
     value = _score(Y, QID, LONGER)
     assert value > 0
-    # Scores of searches are negated; metrics tell the library.
-    assert _scorer(Y, QID, LONGER) == _scorers(Y, QID, LONGER) == -value
+    assert _scorer(Y, QID, LONGER) == -value
+    assert _scorers(Y, QID, LONGER) == -value
+
     metric = ma.metric_for("lightgbm", LONGER, Y, QID, aspects=ASPECTS)
-    assert metric(Y["relevance"], X[:, 0])[1:] == (value, False)
-    assert metric.maximize is metric.is_max_optimal() is False
+    _name, value_of_metric, higher_is_better = metric(Y["relevance"], X[:, 0])
+    assert value_of_metric == value
+    assert higher_is_better is False
+    assert metric.maximize is False  # for XGBoost
+    assert metric.is_max_optimal() is False  # for CatBoost
 
 
 @pytest.mark.parametrize("door", [_fit, _labels])
@@ -230,15 +235,16 @@ def test_queries_and_weights_in_another_order_than_features(use: str) -> None:
 
 
 @pytest.mark.parametrize("use", ["fit", "score", "search"])
-@pytest.mark.parametrize("as_column", [False, True])
+@pytest.mark.parametrize("as_column", [False, True], ids=["in the index", "in a column"])
 def test_features_of_other_queries_than_the_labels(use: str, as_column: bool) -> None:
-    level = pd.Index(QID, name="qid")
-    y = Y.set_axis(level)
-    other = pd.Index(
-        np.where(QID == "q0", "q1", QID), name="qid"
-    )  # no reordering of the same elements
+    """The features have q1 where the labels have q0, so that they cannot be the same rows in another order."""
+    y = Y.set_axis(pd.Index(QID, name="qid"))
+    other_qid = pd.Index(np.where(QID == "q0", "q1", QID), name="qid")
     features = pd.DataFrame(X).rename(columns=str)
-    features = features.assign(qid=other) if as_column else features.set_axis(other)
+    if as_column:
+        features = features.assign(qid=other_qid)
+    else:
+        features = features.set_axis(other_qid)
     calls: dict[str, Callable[[], Any]] = {
         "fit": lambda: clone(RANKER).fit(features, y),
         "score": lambda: RANKER.score(features, y),

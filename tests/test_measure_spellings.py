@@ -70,13 +70,17 @@ DOORS: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("door", DOORS)
 def test_measures_of_a_frame_in_another_spelling(door: str) -> None:
-    as_written = str(DOORS[door](GATED))
-    for spelling in SPELLINGS:
-        if door in ("aggregate", "systems_table") and spelling == SPELLINGS[1]:
-            continue  # they take measures as `evaluate`, in Python's syntax
+    """The result is that of the measure as the frame has it."""
+    expected = str(DOORS[door](GATED))
+    double_quotes, without_quotes, measure = SPELLINGS
+    accepted = [double_quotes, measure]
+    # `aggregate` and `systems_table` take measures as `evaluate` does, in Python's syntax only.
+    if door not in ("aggregate", "systems_table"):
+        accepted.append(without_quotes)
+    for spelling in accepted:
         result = str(DOORS[door](spelling))
-        if not door.startswith("plots."):
-            assert result == as_written
+        if not door.startswith("plots."):  # figures have no text to compare
+            assert result == expected
 
 
 @pytest.mark.parametrize(
@@ -121,49 +125,54 @@ def values(cli) -> Callable[..., tuple[int, str, str]]:
 
 @pytest.mark.parametrize("spelling", SPELLINGS[:2])
 def test_measures_of_a_file_of_values(values, spelling: str) -> None:
+    """v.csv has the values of this measure by another spelling, of short (CAM@10) and of AP."""
     for command in (
         ["plot", "values", "v.csv", "-m", spelling, "-o", "v.svg"],
         ["plot", "systems", "v.csv", "-m", spelling, "map", "-o", "v.svg"],
+        # Beside a label with its direction.
         ["plot", "values", "v.csv", "-m", spelling, "AP=higher", "-o", "v.svg"],
     ):
-        assert values(*command)[:2] == (0, "")
-    assert values("robustness", "--values", "v.csv", "-m", spelling)[0] == 0
+        code, out, _ = values(*command)
+        assert (code, out) == (0, "")
+    code, _, _ = values("robustness", "--values", "v.csv", "-m", spelling)
+    assert code == 0
+
+
+def test_measures_that_a_file_of_values_lacks(values) -> None:
     code, _, err = values("plot", "values", "v.csv", "-m", "TOMA@10", "-o", "v.svg")
     assert code == 2
     assert "expected measures of the f" in err
 
 
+def rows_below_the_head(out: str) -> list[str]:
+    return out.splitlines()[1:]
+
+
 @pytest.mark.parametrize("spelling", ["TOMA(gate='relevance')@10", *SPELLINGS[:2]])
 def test_positional_measures_with_an_equals_sign(cli, spelling: str) -> None:
-    """They follow runs, or --qrels, whose values contain one, too."""
-    alone = cli("evaluate", "runs", "-m", "TOMA(gate=relevance)@10")
-    after_runs = cli("evaluate", "runs", spelling)
-    after_qrels = cli(
-        "evaluate",
-        "runs",
-        "--qrels",
-        "relevance=relevance.txt",
-        "credibility=credibility.txt",
-        spelling,
+    """They may follow runs, or --qrels, whose values contain an equals sign, too."""
+    code, expected, _ = cli("evaluate", "runs", "-m", "TOMA(gate=relevance)@10")
+    assert code == 0
+
+    code, after_runs, _ = cli("evaluate", "runs", spelling)
+    assert code == 0
+    assert rows_below_the_head(after_runs) == rows_below_the_head(expected)
+
+    qrels = ["relevance=relevance.txt", "credibility=credibility.txt"]
+    code, after_qrels, _ = cli("evaluate", "runs", "--qrels", *qrels, spelling, qrels=())
+    assert code == 0
+    assert rows_below_the_head(after_qrels) == rows_below_the_head(expected)
+
+
+def test_positional_measures_with_a_label(cli) -> None:
+    """X=On(...) after --qrels is a measure with a label, and no file of an aspect X."""
+    code, out, _ = cli(
+        "evaluate", "runs", "--qrels", "relevance.txt", "X=On(base='ERR@10')", "On(base='AP')",
         qrels=(),
-    )
-    assert alone[0] == after_runs[0] == after_qrels[0] == 0
-    assert (
-        after_runs[1].splitlines()[1:]
-        == after_qrels[1].splitlines()[1:]
-        == alone[1].splitlines()[1:]
-    )
-    named = cli(
-        "evaluate",
-        "runs",
-        "--qrels",
-        "relevance.txt",
-        "X=On(base='ERR@10')",
-        "On(base='AP')",
-        qrels=(),
-    )
-    assert named[0] == 0
-    assert named[1].splitlines()[0].split("\t") == ["name", "X", "On(base='AP')"]
+    )  # fmt: skip
+    assert code == 0
+    head = out.splitlines()[0]
+    assert head.split("\t") == ["name", "X", "On(base='AP')"]
 
 
 def test_files_with_names_of_measures(cli, trec_files) -> None:

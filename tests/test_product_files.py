@@ -194,22 +194,28 @@ def test_files_without_topics_are_refused(
 
 
 @pytest.mark.parametrize("question", ["user_input", "question", "prompt", "query"])
+@pytest.mark.parametrize("is_reversed", [False, True], ids=["same order", "another order"])
 def test_ids_that_number_rows_in_another_order_are_no_topics(
     question: str,
+    is_reversed: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Kind: an id that is in all files, but of other questions: answers to different questions were compared."""
+    """If the files A and B number the same questions alike, the ids are topics, otherwise the questions are."""
     monkeypatch.chdir(tmp_path)
-    rows = {
-        name: pd.DataFrame({question: QUESTIONS, "faithfulness": scores})
-        for name, scores in SCORES.items()
-    }
-    rows["A"].assign(id=range(4)).to_csv("A.csv", index=False)
-    for order, topic in ((slice(None), "id"), (slice(None, None, -1), question)):
-        rows["B"].iloc[order].assign(id=range(4)).to_csv("B.csv", index=False)
-        assert main(["answers", "A=A.csv", "B=B.csv", "-q", "-o", "v.csv"]) == 0
-        assert f"topics: the column {topic}; criteria: faithfulness\n" in capsys.readouterr().err
-        values = pd.read_csv("v.csv").pivot(index="qid", columns="name", values="value")
-        assert (values["B"] - values["A"]).sort_values().tolist() == [0, 0.25, 0.25, 0.5]
+    a = pd.DataFrame({question: QUESTIONS, "faithfulness": SCORES["A"]})
+    b = pd.DataFrame({question: QUESTIONS, "faithfulness": SCORES["B"]})
+    if is_reversed:
+        b = b[::-1]
+    a.assign(id=range(4)).to_csv("A.csv", index=False)
+    b.assign(id=range(4)).to_csv("B.csv", index=False)
+
+    assert main(["answers", "A=A.csv", "B=B.csv", "-q", "-o", "v.csv"]) == 0
+
+    column_of_topics = question if is_reversed else "id"
+    message = f"topics: the column {column_of_topics}; criteria: faithfulness\n"
+    assert message in capsys.readouterr().err
+    values = pd.read_csv("v.csv").pivot(index="qid", columns="name", values="value")
+    differences = sorted(values["B"] - values["A"])
+    assert differences == [1 - 1, 0.5 - 0.25, 1 - 0.75, 1 - 0.5]

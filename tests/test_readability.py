@@ -101,7 +101,7 @@ def test_fog_of_no_words_is_0(text: str) -> None:
     assert scores_of([text])[0] == pytest.approx(0, abs=1e-9)
 
 
-def test_abbreviations_and_decimals_end_sentences_for_textstat() -> None:
+def test_abbreviations_end_sentences_for_textstat() -> None:
     """As the page says: it is a property of textstat that readers of values have to know."""
     plain, abbreviated = scores_of(
         [
@@ -109,8 +109,12 @@ def test_abbreviations_and_decimals_end_sentences_for_textstat() -> None:
             "Ask the old Dr. Miller about the dose of the drug.",
         ]
     )
-    assert plain == pytest.approx(fog_by_hand(11, 1, 0))
-    assert abbreviated == pytest.approx(fog_by_hand(11, 2, 0))
+    assert plain == pytest.approx(fog_by_hand(words=11, sentences=1, hard=0))
+    assert abbreviated == pytest.approx(fog_by_hand(words=11, sentences=2, hard=0))
+
+
+def test_decimals_end_sentences_for_textstat() -> None:
+    """Without hard words, the score of two sentences is half that of one."""
     whole, decimal = scores_of(
         ["He took a dose of 25 mg of the drug.", "He took a dose of 2.5 mg of the drug."]
     )
@@ -397,38 +401,48 @@ RUN = pd.DataFrame(
 )
 
 
-@pytest.mark.parametrize("model", ["arctan", "step"])
-def test_urbpgr_on_readability_through_ir_measures(model: str) -> None:
-    qrels = join_readability(model=f"{model}(13)").rename(
+def values_by_query(measure: Any, qrels: pd.DataFrame) -> dict[str, float]:
+    return {
+        metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, RUN)
+    }
+
+
+def qrels_with_readability(model: str) -> pd.DataFrame:
+    """The qrels with the probability that a user understands a document, with the columns of ir-measures."""
+    return join_readability(model=f"{model}(13)").rename(
         columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"}
     )
-    spec = Aspects(
+
+
+GRADED_READABILITY = URBPgr(
+    p=0.8,
+    aspects=Aspects(
         {
             "relevance": Aspect([0, 1, 2], probabilities=[0, 1, 1]),
             "understandability": Aspect(probabilities="identity"),
         }
-    )
-    measure = URBPgr(p=0.8, aspects=spec)
-    values = {
-        metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, RUN)
-    }
+    ),
+)
 
-    def user(docno: str) -> float:
-        return probability(FOG[docno], model, 13)
 
-    # All of d5, d2 (q1) and d1, d3 (q2) are relevant; x is not judged.
-    expected = {
-        "q1": 0.2 * (user("d5") + 0.8 * user("d2")),
-        "q2": 0.2 * (user("d1") + 0.8 * user("d3")),
-    }
+@pytest.mark.parametrize("model", ["arctan", "step"])
+def test_urbpgr_on_readability_through_ir_measures(model: str) -> None:
+    """The run retrieves d5, d2, x for q1 and d1, d3 for q2; all are relevant but x, which is not judged."""
+    values = values_by_query(GRADED_READABILITY, qrels_with_readability(model))
+
+    d5, d2, d1, d3 = [probability(FOG[docno], model, 13) for docno in ("d5", "d2", "d1", "d3")]
+    p = 0.8
+    expected = {"q1": (1 - p) * (d5 + p * d2), "q2": (1 - p) * (d1 + p * d3)}
     assert values == pytest.approx(expected)
-    if model == "step":
-        binary = URBP(p=0.8, aspects=Aspects({"relevance": 2, "understandability": 1}))
-        again = {
-            metric.query_id: metric.value for metric in ir_measures.iter_calc([binary], qrels, RUN)
-        }
-        assert again == pytest.approx(values)
-        assert values["q1"] == pytest.approx(0.2)  # d5 has FOG 12, d2 14.5
+
+
+def test_urbpgr_on_readable_or_not_is_urbp() -> None:
+    """By the model of a step at 13, d5 (FOG 12) is understood, and d2 (14.5) is not."""
+    qrels = qrels_with_readability("step")
+    values = values_by_query(GRADED_READABILITY, qrels)
+    assert values["q1"] == pytest.approx((1 - 0.8) * (1 + 0.8 * 0))
+    binary = URBP(p=0.8, aspects=Aspects({"relevance": 2, "understandability": 1}))
+    assert values_by_query(binary, qrels) == pytest.approx(values)
 
 
 # --- bad input ------------------------------------------------------------------------------

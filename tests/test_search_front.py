@@ -98,11 +98,18 @@ class Search:
 
 
 def test_the_front_of_the_means() -> None:
+    """Of four settings, alpha 1 and 2 are on the front: the means of the splits are these.
+
+    alpha        0     1     2     3
+    relevance    .15   .5    .45   .4
+    credibility  .15   .2    .3    .15
+    """
     search = Search()
     front = ma.pareto_front(search)
     assert front.columns.tolist() == ["param_alpha", *NAMES, "on_front"]
     assert front["param_alpha"].tolist() == [0, 1, 2, 3]
-    assert front["relevance"].to_numpy() == pytest.approx(search.relevance.mean(axis=1))
+    assert front["relevance"].tolist() == pytest.approx([0.15, 0.5, 0.45, 0.4])
+    assert front["credibility"].tolist() == pytest.approx([0.15, 0.2, 0.3, 0.15])
     assert front["on_front"].tolist() == [False, True, True, False]
     pd.testing.assert_frame_equal(ma.pareto_front(search.cv_results_), front)
 
@@ -152,31 +159,42 @@ def test_what_has_no_front(arguments: Any, message: str) -> None:
 SETTINGS = table([0.9, 0.0], [0.8, 0.5], [0.5, 0.6], [0.0, 0.7], [0.7, 0.5])
 
 
+# Of SETTINGS, (.9, 0), (.8, .5), (.5, .6) and (0, .7) are on the front, (.7, .5) is not.
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
-    ("how", "chosen"),
+    ("options", "chosen"),
     [
-        ({"choose": {"relevance": 1}}, 0),
-        ({"choose": {"credibility": 2}}, 3),
-        ({"choose": {"relevance": 1, "credibility": 1}}, 1),
-        ({"choose": {"relevance": 1, "credibility": 0}, "at_least": {"credibility": 0.55}}, 2),
-        ({"choose": {"relevance": 1}, "at_least": {"credibility": 0.5, "relevance": 0.6}}, 1),
-        # Scaled over the front: (1, 0), (.89, .71), (.56, .86), (0, 1).
-        ({}, 1),
-        # Of the last three on the front alone: (1, 0), (.71, .5) ... of 0.8, 0.5, 0.0 and 0.5, 0.6,
-        # 0.7.
-        ({"at_least": {"credibility": 0.5}}, 2),
+        pytest.param({"choose": {"relevance": 1}}, 0, id="most relevant"),
+        pytest.param({"choose": {"credibility": 2}}, 3, id="most credible"),
+        pytest.param({"choose": {"relevance": 1, "credibility": 1}}, 1, id="highest sum, 1.3"),
+        pytest.param(
+            {"choose": {"relevance": 1, "credibility": 0}, "at_least": {"credibility": 0.55}},
+            2,
+            id="most relevant with credibility .55",
+        ),
+        pytest.param(
+            {"choose": {"relevance": 1}, "at_least": {"credibility": 0.5, "relevance": 0.6}},
+            1,
+            id="most relevant with credibility .5 and relevance .6",
+        ),
+        # Scaled to 0 to 1 on the front: (1, 0), (.89, .71), (.56, .86), (0, 1).
+        pytest.param({"choose": "knee"}, 1, id="knee, the highest sum of scaled values"),
+        # Scaled on the rest of the front: (1, 0), (.63, .5), (0, 1).
+        pytest.param(
+            {"choose": "knee", "at_least": {"credibility": 0.5}}, 2, id="knee with credibility .5"
+        ),
     ],
-    ids=str,
 )
-def test_the_choice(how: Any, chosen: int) -> None:
-    choice = partial(ma.pareto_front, metrics=NAMES, **({"choose": "knee"} | how))
+def test_the_choice(options: Any, chosen: int) -> None:
+    """The position of the chosen setting; a failed candidate is never chosen, wherever it stands."""
+    choice = partial(ma.pareto_front, metrics=NAMES, **options)
     assert choice(SETTINGS) == chosen
     assert type(choice(SETTINGS)) is int
     assert pickle.loads(pickle.dumps(choice))(SETTINGS) == chosen
-    # A failed candidate is never chosen, wherever it stands.
-    failed = pd.concat([table([np.nan, 5.0]), SETTINGS], ignore_index=True)
-    assert choice(failed) == chosen + 1
+
+    failed_candidate = table([np.nan, 5.0])
+    with_failed_first = pd.concat([failed_candidate, SETTINGS], ignore_index=True)
+    assert choice(with_failed_first) == chosen + 1
 
 
 @pytest.mark.parametrize(
@@ -223,25 +241,32 @@ def test_all_settings_failed() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("routed", [True, False])
 def test_a_search_refits_the_chosen_setting(routed: bool) -> None:
-    weights = [{"relevance": w, "credibility": 1 - w} for w in (0, 0.4, 1)]
-    cv, labels = RepeatedQueryKFold(n_splits=2, n_repeats=2), Y.set_index(pd.Index(QID, name="qid"))
+    """Of three weightings of relevance and credibility, the knee is the one in between."""
+    only_credibility = {"relevance": 0, "credibility": 1}
+    both = {"relevance": 0.4, "credibility": 0.6}
+    only_relevance = {"relevance": 1, "credibility": 0}
+    labels = Y.set_index(pd.Index(QID, name="qid"))
+    n_splits, n_repeats = 2, 2
     search = GridSearchCV(
         AspectRanker(Ridge(), target=CAM(aspects=GRADES, base="DCG")),
-        {"target__weights": weights},
+        {"target__weights": [only_credibility, both, only_relevance]},
         scoring=SCORING,
         refit=partial(ma.pareto_front, choose="knee"),
-        cv=cv,
+        cv=RepeatedQueryKFold(n_splits=n_splits, n_repeats=n_repeats),
     )
+    metadata = {"qid": QID, "groups": QID} if routed else {}
     with sklearn.config_context(enable_metadata_routing=routed):
-        search.fit(X, labels, **({"qid": QID, "groups": QID} if routed else {}))
+        search.fit(X, labels, **metadata)
+
     assert search.best_index_ == 1
-    assert search.best_params_ == {"target__weights": weights[1]}
+    assert search.best_params_ == {"target__weights": both}
     assert search.best_estimator_.predict(X).shape == (N,)
     assert ma.pareto_front(search.cv_results_, choose={"credibility": 1}) == 0
     assert ma.pareto_front(search.cv_results_, choose={"relevance": 1}) == 2
     assert ma.pareto_front(search)["on_front"].all()
-    # The scores are those of the folds.
-    assert len([name for name in search.cv_results_ if name.startswith("split")]) == 8
+    # A column per split and metric.
+    split_columns = [name for name in search.cv_results_ if name.startswith("split")]
+    assert len(split_columns) == n_splits * n_repeats * len(NAMES)
 
 
 def test_the_front_of_weighted_predictions() -> None:

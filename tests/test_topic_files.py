@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -123,6 +124,37 @@ def test_reports_show_the_questions_of_answers() -> None:
     assert ma.report(values, answers=same)._data["texts"] == ["", ""]
 
 
+REPORT = ["report", "--qrels", "relevance=qrels.txt", "-m", "AP", "-o", "r.html"]
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch, capsys) -> Any:
+    """Run a report of two runs on the topics 1, 12 and 3, and return the exit code, what it prints and its data."""
+    pytest.importorskip("vl_convert")
+    from pt_multiaspect.cli.program import main
+
+    monkeypatch.chdir(tmp_path)
+    judgments = []
+    up = []
+    down = []
+    for qid in (1, 12, 3):
+        for number in range(4):
+            judgments.append(f"{qid} 0 d{number} {number % 2}\n")
+            up.append(f"{qid} Q0 d{number} 1 {number} x\n")
+            down.append(f"{qid} Q0 d{number} 1 {-number} x\n")
+    Path("qrels.txt").write_text("".join(judgments))
+    Path("up.run").write_text("".join(up))
+    Path("down.run").write_text("".join(down))
+
+    def run(*options: str) -> tuple[int, str, str, dict[str, Any] | None]:
+        code = main([*REPORT, *options, "up.run", "down.run"])
+        out, err = capsys.readouterr()
+        data = Page(Path("r.html").read_text(encoding="utf-8")).data if code == 0 else None
+        return code, out, err, data
+
+    return run
+
+
 @pytest.mark.parametrize(
     "topics",
     [
@@ -134,36 +166,29 @@ def test_reports_show_the_questions_of_answers() -> None:
     ],
     ids=["tsv", "trec"],
 )
-def test_the_shell_shows_topics_and_says_what_it_wrote(
-    topics: str, tmp_path: Path, monkeypatch, capsys
-) -> None:
-    pytest.importorskip("vl_convert")
-    from pt_multiaspect.cli.program import main
-
-    monkeypatch.chdir(tmp_path)
-    Path("qrels.txt").write_text(
-        "".join(f"{q} 0 d{d} {d % 2}\n" for q in (1, 12, 3) for d in range(4))
-    )
-    for name, sign in {"up": 1, "down": -1}.items():
-        lines = "".join(f"{q} Q0 d{d} 1 {sign * d} x\n" for q in (1, 12, 3) for d in range(4))
-        Path(f"{name}.run").write_text(lines)
+def test_the_shell_shows_topics_and_says_what_it_wrote(topics: str, shell) -> None:
+    """Topic 3 has no text, and counts all the same."""
     Path("topics").write_text(topics)
-    arguments = ["report", "--qrels", "relevance=qrels.txt", "-m", "AP", "-o", "r.html"]
-    assert main([*arguments, "--topics", "topics", "up.run", "down.run"]) == 0
-    out, err = capsys.readouterr()
-    assert out == ""
+    code, out, err, data = shell("--topics", "topics")
+    assert (code, out) == (0, "")
     assert err.splitlines()[-1] == "pt-multiaspect: wrote r.html"
-    with_texts = Page(Path("r.html").read_text(encoding="utf-8")).data
-    texts = dict(zip(with_texts["queries"], with_texts["texts"], strict=True))
+    texts = dict(zip(data["queries"], data["texts"], strict=True))
     assert texts == {"1": "cats and dogs", "12": "no cat", "3": ""}
-    assert main([*arguments, "up.run", "down.run"]) == 0
-    without = Page(Path("r.html").read_text(encoding="utf-8")).data
-    assert with_texts["values"] == without["values"]  # topics without a text count
+
+    code, _, _, data_without_texts = shell()
+    assert code == 0
+    assert data["values"] == data_without_texts["values"]
+
+
+def test_the_shell_refuses_texts_of_other_topics(shell) -> None:
     Path("other").write_text("q1\tcats\n")
-    assert main([*arguments, "--topics", "other", "up.run", "down.run"]) == 2
+    code, _, err, _ = shell("--topics", "other")
+    assert code == 2
     message = (
         "--topics: expected the topics of the qrels, such as 1, 12, 3, got q1; check the query ids"
     )
-    assert message in capsys.readouterr().err
-    assert main([*arguments, "--topics", "none", "up.run", "down.run"]) == 2
-    assert "--topics" in capsys.readouterr().err
+    assert message in err
+
+    code, _, err, _ = shell("--topics", "no such file")
+    assert code == 2
+    assert "--topics" in err

@@ -306,72 +306,99 @@ def test_values_are_those_of_the_guard(name: str, seed: int) -> None:
     assert different(values, expected) == {}
 
 
-def test_the_guard_is_large_and_has_every_measure() -> None:
+def test_the_guard_is_large() -> None:
     values = [value for table in stored().values() for row in table.values() for value in row]
     assert len(values) > 4500
-    assert len({round(value, 9) for value in values}) > 1000
+    distinct_values = {round(value, 9) for value in values}
+    assert len(distinct_values) > 1000
+
+
+def test_the_guard_has_every_measure() -> None:
     labels = {label for table in stored().values() for label in table}
-    assert {measure.NAME for measure in ALL if not names(measure, labels)} == WITHOUT_VALUES
+    not_stored = {measure.NAME for measure in ALL if not names(measure, labels)}
+    assert not_stored == WITHOUT_VALUES
 
 
 def test_new_values_are_added_and_changed_ones_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Values that are stored change only if that is accepted."""
-    content = PATH.read_text(encoding="utf-8")
-    tables = stored()
-    table = tables["fractional 6"]
-    del table["uERR"]
-    right, table["uRBP"] = table["uRBP"], [0.25] * N_QUERIES
+    """Values that are stored change only if that is accepted.
+
+    In a copy of the values of one collection, those of uERR are missing, and those of uRBP are wrong.
+    """
+    original = stored()["fractional 6"]
+    without_uerr = {label: row for label, row in original.items() if label != "uERR"}
+    wrong = [0.25] * N_QUERIES
     path = tmp_path / "values.json"
-    path.write_text(json.dumps(tables), encoding="utf-8")
+    path.write_text(json.dumps({"fractional 6": {**without_uerr, "uRBP": wrong}}), encoding="utf-8")
     monkeypatch.setattr(f"{__name__}.PATH", path)
-    monkeypatch.setattr(
-        f"{__name__}.COLLECTIONS", [pair for pair in COLLECTIONS if pair[0] == "fractional"]
-    )
+    monkeypatch.setattr(f"{__name__}.COLLECTIONS", [("fractional", 6)])
+
     assert write() == ["uRBP"]
-    assert stored()["fractional 6"]["uRBP"] == [0.25] * N_QUERIES
-    assert stored()["fractional 6"]["uERR"] == json.loads(content)["fractional 6"]["uERR"]
+    assert stored()["fractional 6"]["uRBP"] == wrong
+    assert stored()["fractional 6"]["uERR"] == original["uERR"]
+
     assert write(accept_changes=True) == []
-    assert stored()["fractional 6"]["uRBP"] == pytest.approx(right)
+    assert stored()["fractional 6"]["uRBP"] == pytest.approx(original["uRBP"])
 
 
+# AP of the ranking d0, d1 with the weights relevance 5, credibility 2 and trust 3:
+# q1 has d0 positive on relevance and trust (AP 1), and d1 on credibility (AP 1/2);
+# q2 is alike, without positive documents on relevance; q3 has one on relevance only, q4 none.
 @pytest.mark.parametrize(
     ("mean", "by_reference", "expected"),
     [
-        # Positive labels on all aspects; not on relevance; on relevance only; on none.
-        (CAM, reference.cam, [(5 * 1 + 2 * 0.5 + 3 * 1) / 10, (2 * 0.5 + 3 * 1) / 5, 1.0, 0.0]),
-        (MM, reference.mm, [10 / (5 / 1 + 2 / 0.5 + 3 / 1), 5 / (2 / 0.5 + 3 / 1), 1.0, 0.0]),
-        (GAM, reference.gam, [0.5**0.2, 0.5**0.4, 1.0, 0.0]),
+        pytest.param(
+            CAM,
+            reference.cam,
+            {"q1": (5 * 1 + 2 * 0.5 + 3 * 1) / 10, "q2": (2 * 0.5 + 3 * 1) / 5, "q3": 1, "q4": 0},
+            id="CAM",
+        ),
+        pytest.param(
+            MM,
+            reference.mm,
+            {
+                "q1": 10 / (5 / 1 + 2 / 0.5 + 3 / 1),
+                "q2": 5 / (2 / 0.5 + 3 / 1),
+                "q3": 1,
+                "q4": 0,
+            },
+            id="MM",
+        ),
+        pytest.param(
+            GAM,
+            reference.gam,
+            {"q1": 0.5 ** (2 / 10), "q2": 0.5 ** (2 / 5), "q3": 1, "q4": 0},
+            id="GAM",
+        ),
     ],
-    ids=["CAM", "MM", "GAM"],
 )
 def test_aspects_without_positive_labels_are_left_out(
-    mean: Any, by_reference: Any, expected: list[float]
+    mean: Any, by_reference: Any, expected: dict[str, float]
 ) -> None:
-    labels = {
+    """With empty='drop', the weights of the other aspects are those of all."""
+    aspects = ("relevance", "credibility", "trust")
+    labels_by_rank = {
         "q1": [(1, 0, 1), (0, 1, 0)],
         "q2": [(0, 0, 1), (0, 1, 0)],
         "q3": [(1, 0, 0)],
         "q4": [(0, 0, 0)],
     }
-    aspects = ("relevance", "credibility", "trust")
-    qrels = {
-        qid: {
-            f"d{rank}": dict(zip(aspects, tuples, strict=True))
-            for rank, tuples in enumerate(documents)
-        }
-        for qid, documents in labels.items()
-    }
-    run = {
-        qid: {docno: -float(rank) for rank, docno in enumerate(documents)}
-        for qid, documents in qrels.items()
-    }
+    qrels: dict[str, Any] = {}
+    run: dict[str, Any] = {}
+    for qid, documents in labels_by_rank.items():
+        qrels[qid] = {}
+        run[qid] = {}
+        for rank, labels in enumerate(documents):
+            qrels[qid][f"d{rank}"] = dict(zip(aspects, labels, strict=True))
+            run[qid][f"d{rank}"] = -float(rank)
     weights = {"relevance": 5, "credibility": 2, "trust": 3}
+
     measure = mean(base="AP", weights=weights, empty="drop", aspects=dict.fromkeys(aspects, 1))
     values = ma.evaluate({"run": run}, qrels, [measure], progress=False).set_index("qid")["value"]
-    assert values.to_dict() == pytest.approx(dict(zip(labels, expected, strict=True)), abs=1e-15)
+    assert values.to_dict() == pytest.approx(expected, abs=1e-15)
+
     scales = {aspect: reference.ref_aspect([0, 1]) for aspect in aspects}
-    for qid, value in values.items():
+    for qid, value in expected.items():
         slow = by_reference(run[qid], qrels[qid], scales, "AP", weights=weights, empty="drop")
         assert slow == pytest.approx(value, abs=1e-15)

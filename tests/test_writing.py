@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -76,23 +76,27 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 def test_a_full_disk_leaves_the_earlier_file(
     name: str, cli: Callable[..., Any], trec_files: Path, request: pytest.FixtureRequest
 ) -> None:
+    """A command that replaces a file leaves it as it was, and no other file behind, if the disk is full."""
     command = (*COMMANDS[name], name)
-    # Scales replace no other content.
+    file = trec_files / name
+    # Of files with content, describe --write-aspects replaces scales only.
     earlier = "" if name == "written.json" else "earlier"
-    (trec_files / name).write_text(earlier)
+
+    # With space on the disk, the file is replaced.
+    file.write_text(earlier)
     code, _, error = cli(*command)
     assert code == 0, error
-    assert (trec_files / name).read_text(errors="replace") != earlier
-    before = sorted(os.listdir(trec_files))
-    (trec_files / name).write_text(earlier)
+    assert file.read_text(errors="replace") != earlier
+
+    file.write_text(earlier)
+    names_before = sorted(os.listdir(trec_files))
     request.getfixturevalue("full_disk")
     code, _, error = cli(*command)
-    assert (trec_files / name).read_text() == earlier
-    assert sorted(os.listdir(trec_files)) == before
-    assert (code, error.splitlines()[-1]) == (
-        1,
-        f"pt-multiaspect: error: {name}: No space left on device",
-    )
+    assert code == 1
+    last_line = error.splitlines()[-1]
+    assert last_line == f"pt-multiaspect: error: {name}: No space left on device"
+    assert file.read_text() == earlier
+    assert sorted(os.listdir(trec_files)) == names_before
 
 
 def test_python_writes_as_the_command_line_does(tmp_path: Path, full_disk: None) -> None:
@@ -147,30 +151,36 @@ def test_files_that_may_not_be_written(tmp_path: Path) -> None:
     assert file.read_text() == TEXT
 
 
+@pytest.fixture
+def folder_in_dev() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
+    yield folder
+    shutil.rmtree(folder)
+
+
 @pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="no such directory")
 @pytest.mark.parametrize("is_linked", [False, True], ids=["file", "link"])
 def test_regular_files_in_dev_are_replaced(
-    tmp_path: Path, request: pytest.FixtureRequest, is_linked: bool
+    folder_in_dev: Path, tmp_path: Path, request: pytest.FixtureRequest, is_linked: bool
 ) -> None:
-    """Kind: regular files where devices are. A full disk left them empty."""
-    folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
-    try:
-        file = folder / "file"
-        file.write_text("earlier")
-        path = file
-        if is_linked:
-            path = tmp_path / "link"
-            path.symlink_to(file)
-        inode = file.stat().st_ino
-        SCALES.to_file(path)
-        assert (file.read_text(), file.stat().st_ino != inode) == (TEXT, True)
-        request.getfixturevalue("full_disk")
-        with pytest.raises(OSError, match="No space left"):
-            ma.Aspects({"trust": 1}).to_file(path)
-        assert file.read_text() == TEXT
-        assert os.listdir(folder) == ["file"]
-    finally:
-        shutil.rmtree(folder)
+    """Devices are written in place; a regular file beside them is replaced by a new one, also by a link."""
+    file = folder_in_dev / "file"
+    file.write_text("earlier")
+    path = file
+    if is_linked:
+        path = tmp_path / "link"
+        path.symlink_to(file)
+
+    earlier_inode = file.stat().st_ino
+    SCALES.to_file(path)
+    assert file.read_text() == TEXT
+    assert file.stat().st_ino != earlier_inode  # another file
+
+    request.getfixturevalue("full_disk")
+    with pytest.raises(OSError, match="No space left"):
+        ma.Aspects({"trust": 1}).to_file(path)
+    assert file.read_text() == TEXT
+    assert os.listdir(folder_in_dev) == ["file"]
 
 
 @posix
