@@ -196,8 +196,8 @@ def equal_means() -> pd.DataFrame:
 
 @pytest.mark.parametrize("test", ["t", "bootstrap", "permutation", "tukey"])
 @pytest.mark.parametrize("baseline", ["a", "b"])
-def test_kind_zero_decided_once_in_tests(test: str, baseline: str) -> None:
-    """Kind: a difference of equal means is +0, with p = 1, whatever the test and the order of the pair."""
+def test_a_difference_of_equal_means_is_exactly_0(test: str, baseline: str) -> None:
+    """A difference of equal means is +0, with p = 1, whatever the test and the order of the pair."""
     frame = equal_means()
     frame = frame[frame["name"] != "c"]
     found = analysis.compare_with_baseline(frame, baseline, test, n_resamples=200).iloc[0]
@@ -209,7 +209,7 @@ def test_kind_zero_decided_once_in_tests(test: str, baseline: str) -> None:
     assert pairs["p"].item() == 1
 
 
-def test_kind_zero_decided_by_pair() -> None:
+def test_a_small_difference_is_none_of_rounding_beside_a_run_of_large_values() -> None:
     """A run with large values does not turn a small difference of two others into a rounding error."""
     frame = values_frame(
         {
@@ -225,7 +225,7 @@ def test_kind_zero_decided_by_pair() -> None:
     assert table["rank"].to_dict() == {"a": 3, "b": 2, "c": 1}
 
 
-def test_kind_zero_decided_once_in_ranks_and_variants() -> None:
+def test_equal_means_share_a_rank() -> None:
     """Equal means share a rank and have the difference 0, whatever the rounding of their sums."""
     frame = equal_means()  # a and b have equal means, c is better
     squares = frame.assign(measure="N", value=frame["value"] ** 2)
@@ -242,8 +242,8 @@ def test_kind_zero_decided_once_in_ranks_and_variants() -> None:
     assert ma.robustness(a_and_b).table["difference"].item() == 0
 
 
-def test_kind_zero_decided_once_among_the_best_runs() -> None:
-    """Kind: of runs whose means are equal, the first is the best, though rounding favours another."""
+def test_of_equal_means_the_first_run_is_the_best() -> None:
+    """Of runs whose means are equal, the first is the best, though rounding favours another."""
     frame = equal_means()
     for first, second in (("a", "b"), ("b", "a")):
         ordered = pd.concat([frame[frame["name"] == name] for name in (first, second)])
@@ -262,7 +262,7 @@ def values_by_aspect(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("baseline", "fraction", "fraction_lower"), [("a", 1.0, 0.0), ("b", 0.0, 1.0)]
 )
-def test_kind_zero_decided_once_at_the_least_weights(
+def test_a_tie_at_the_least_weights_is_no_reversal(
     baseline: str, fraction: float, fraction_lower: float
 ) -> None:
     """No weighting reverses the order of runs that tie exactly at the least weight of an aspect.
@@ -288,7 +288,7 @@ def test_kind_zero_decided_once_at_the_least_weights(
     assert weightings.summary.startswith("0 of 1 pair changes its order under some weighting, ")
 
 
-def test_silent_weightings_that_reverse_the_order() -> None:
+def test_reversals_of_small_differences_are_named() -> None:
     """A reversal that is no rounding error is named, however small the differences are.
 
     a is better on x by 2e-9, b on y by 1e-9: they tie where y has twice the weight of x.
@@ -304,7 +304,7 @@ def test_silent_weightings_that_reverse_the_order() -> None:
     assert weightings.pairs["reversal"].item() == "y 0.67 instead of 0.55, x 0.33"
 
 
-def test_kind_sampled_weightings_look_at_the_corners() -> None:
+def test_sampled_weightings_include_all_weight_on_one_aspect() -> None:
     """256 sampled weightings do not show all: those that give one aspect all weight count too.
 
     a is better on x by 0.3 and worse on y by 0.001, so that only y alone reverses the order.
@@ -347,7 +347,7 @@ def run_of_q1(docnos: list[str]) -> pd.DataFrame:
 MEAN_P_2 = ma.CAM(base="P@2", aspects={"relevance": 1, "credibility": 1})
 
 
-def test_kind_documents_without_donors_leave_the_interval() -> None:
+def test_without_donors_there_is_an_interval_but_no_expected_value() -> None:
     """Expected values draw a missing label from documents with the same other labels, the donors.
 
     d2, of relevance 0, has no credibility, and the only other document has relevance 1.
@@ -367,7 +367,7 @@ def test_kind_documents_without_donors_leave_the_interval() -> None:
 
 
 @pytest.mark.parametrize("n_samples", [100, 0])
-def test_silent_expected_values_with_donors_and_without_draws(n_samples: int) -> None:
+def test_expected_values_with_donors_or_without_draws_need_no_note(n_samples: int) -> None:
     """Nothing is said of expected values where there are donors, or where none are asked for.
 
     d3, of relevance 0, has no credibility; d2 has the same relevance, and so is its donor.
@@ -391,7 +391,7 @@ def test_silent_expected_values_with_donors_and_without_draws(n_samples: int) ->
     ],
     ids=["deepest cutoff 2", "no cutoff"],
 )
-def test_kind_cutoffs_of_bases_by_aspect(
+def test_documents_whose_labels_matter_end_at_the_deepest_cutoff(
     base: dict[str, str], cutoff: int | None, n_documents: int
 ) -> None:
     """The documents whose labels matter end at the deepest cutoff of all bases, if all have one."""
@@ -403,8 +403,8 @@ def test_kind_cutoffs_of_bases_by_aspect(
     assert result.universe["documents"].tolist() == [n_documents, n_documents]  # of each aspect
 
 
-def test_kind_directions_of_variants_in_a_mapping() -> None:
-    """Kind: the direction that `variants` declares for labels of a frame counts in the row of variants."""
+def test_directions_of_variants_in_a_mapping() -> None:
+    """The direction that `variants` declares for labels of a frame counts in the row of variants."""
     values = {"a": [0.2, 0.21, 0.22, 0.23], "b": [0.6, 0.61, 0.63, 0.65]}
     rows = [
         (name, f"q{topic}", label, value)
@@ -428,7 +428,7 @@ INCOMPLETE = {(0, 0): 0.0, (1, 1): 3.0}
 LABELS_OF_INCOMPLETE = [["q1", "d1", 1, 1], ["q1", "d2", 0, 0]]
 
 
-def test_kind_orders_without_weights_of_possible_labels() -> None:
+def test_orders_without_weights_of_possible_labels_are_errors() -> None:
     """The document that is not judged may have labels that the order lacks: these are named."""
     runs, qrels = labels_world(
         ["relevance", "credibility"], LABELS_OF_INCOMPLETE, ["d1", "not judged"]
@@ -447,14 +447,14 @@ def test_kind_orders_without_weights_of_possible_labels() -> None:
     ],
     ids=["no labels are missing", "the order has all labels"],
 )
-def test_silent_orders_with_weights_of_possible_labels(
+def test_orders_with_weights_of_possible_labels(
     weights: dict[tuple[int, int], float], run: list[str]
 ) -> None:
     runs, qrels = labels_world(["relevance", "credibility"], LABELS_OF_INCOMPLETE, run)
     assert analysis.missing_labels(runs, qrels, toma_of_order(weights)).runs["exact"].all()
 
 
-def test_kind_sentences_about_unknown_intervals() -> None:
+def test_unknown_intervals_are_not_compared() -> None:
     """Intervals that are unknown, as those of Bpref, are not compared in a note."""
     qrels = pd.DataFrame([["q1", "d0", 1], ["q1", "d1", 0]], columns=["qid", "docno", "relevance"])
     runs = {
@@ -474,7 +474,7 @@ def test_kind_sentences_about_unknown_intervals() -> None:
 
 
 @pytest.mark.parametrize("difference", [1e-3, 1e-8, 1e-15])
-def test_kind_tiny_differences_to_detect(difference: float) -> None:
+def test_topics_that_a_tiny_difference_needs(difference: float) -> None:
     """The number of topics that a tiny difference needs is computed at once, and not by search."""
     frame = values_frame({"a": [0.5, 0.7, 0.1, 0.9], "b": [0.4, 0.4, 0.2, 0.4]})
     start = time.process_time()
@@ -489,8 +489,8 @@ def test_kind_tiny_differences_to_detect(difference: float) -> None:
 
 
 @pytest.mark.parametrize("measure", [None, "AP", {"AP": "higher"}])
-def test_kind_values_that_are_empty_or_nan(measure: Any) -> None:
-    """Kind: values that are empty, or all NaN, are refused with what was expected."""
+def test_values_that_are_empty_or_nan(measure: Any) -> None:
+    """Values that are empty, or all NaN, are refused with what was expected."""
     frame = equal_means().assign(measure="AP")
     with pytest.raises(
         ma.MultiAspectError, match="expected at least one row in the frame of values"
@@ -504,8 +504,8 @@ def test_kind_values_that_are_empty_or_nan(measure: Any) -> None:
 
 @pytest.mark.parametrize("measure", ["CAM", "MM"])
 @pytest.mark.parametrize("seed", range(4))
-def test_kind_confidence_intervals_contain_their_estimates(measure: str, seed: int) -> None:
-    """Kind: a confidence interval contains its estimate; in robustness, it is that of `weightings`."""
+def test_confidence_intervals_contain_their_estimates(measure: str, seed: int) -> None:
+    """A confidence interval contains its estimate; in robustness, it is that of `weightings`."""
     rng = np.random.default_rng(seed)
     rows = [
         (name, f"q{topic}", f"On(aspect='{aspect}',base='P@5')", value)
@@ -530,8 +530,8 @@ def test_kind_confidence_intervals_contain_their_estimates(measure: str, seed: i
         assert (table["estimate"] <= table["high"]).all()
 
 
-def test_kind_intervals_of_one_resample() -> None:
-    """Kind: the weightings of robustness have the interval of `weightings`, not that of one resample."""
+def test_intervals_of_one_resample() -> None:
+    """The weightings of robustness have the interval of `weightings`, not that of one resample."""
     rng = np.random.default_rng(3)
     aspects = {"relevance": 2, "credibility": 2}
     documents = [f"d{number}" for number in range(8)]
