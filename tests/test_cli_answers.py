@@ -193,26 +193,40 @@ def test_errors(run, folder, arguments, message) -> None:
     assert err.count("\n") == 1
 
 
-def test_answers_of_judges_are_described_and_scored(run, folder, capsys) -> None:
-    """The scales that describe proposes are those that answers needs."""
+@pytest.fixture
+def labels_of_two_judges(folder) -> str:
+    """A file of the labels of x and y on a scale from 1 to 5, of the answers of a and b."""
     labels = {("q1", "a"): (2, 3), ("q1", "b"): (5, 4), ("q2", "a"): (1, 1), ("q2", "b"): (4, 5)}
-    rows = [
-        (qid, name, "fluent", judge, score)
-        for (qid, name), scores in labels.items()
-        for judge, score in zip("xy", scores, strict=True)
-    ]
-    long = pd.DataFrame(rows, columns=["topic", "system", "criterion", "judge", "score"])
-    long.to_csv("long.csv", index=False)
-    assert main(["describe", "--answers", "long.csv", "--write-aspects", "scales.json"]) == 0
-    assert (
-        "4 judged answers, 8 judgments by 2 judges, 2 topics, 1 aspect" in capsys.readouterr().out
-    )
-    code, out, err = run("long.csv", "--aspects", "scales.json")
+    rows = []
+    for (qid, name), (label_of_x, label_of_y) in labels.items():
+        rows.append((qid, name, "fluent", "x", label_of_x))
+        rows.append((qid, name, "fluent", "y", label_of_y))
+    columns = ["topic", "system", "criterion", "judge", "score"]
+    pd.DataFrame(rows, columns=columns).to_csv("long.csv", index=False)
+    return "long.csv"
+
+
+def test_answers_of_judges_are_described_and_scored(run, labels_of_two_judges, capsys) -> None:
+    """The scales that describe proposes are those that answers needs."""
+    options = ["--answers", labels_of_two_judges, "--write-aspects", "scales.json"]
+    assert main(["describe", *options]) == 0
+    counts = "4 judged answers, 8 judgments by 2 judges, 2 topics, 1 aspect"
+    assert counts in capsys.readouterr().out
+
+    code, out, err = run(labels_of_two_judges, "--aspects", "scales.json")
     assert (code, err) == (0, "")
-    assert read(out)["fluent"].tolist() == [0.1875, 0.875]
-    for others in (["--qrels", "relevance=long.csv"], ["-m", "AP"], ["long.csv"]):
-        assert main(["describe", "--answers", "long.csv", *others]) == 2
-        assert "--answers takes the place of --qrels, runs and measures" in capsys.readouterr().err
+    # a has the labels 2, 3, 1 and 1, b has 5, 4, 4 and 5; 1 is the value 0, and 5 the value 1.
+    of_a = (1 / 4 + 2 / 4 + 0 + 0) / 4
+    of_b = (4 / 4 + 3 / 4 + 3 / 4 + 4 / 4) / 4
+    assert read(out)["fluent"].tolist() == [of_a, of_b]
+
+
+@pytest.mark.parametrize("others", [["--qrels", "relevance=long.csv"], ["-m", "AP"], ["long.csv"]])
+def test_answers_are_described_without_qrels_runs_and_measures(
+    others, labels_of_two_judges, capsys
+) -> None:
+    assert main(["describe", "--answers", labels_of_two_judges, *others]) == 2
+    assert "--answers takes the place of --qrels, runs and measures" in capsys.readouterr().err
 
 
 def test_codes_of_surveys_are_written_as_codes(folder, capsys) -> None:

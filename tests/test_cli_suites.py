@@ -61,40 +61,44 @@ def values(suite: object, **kwargs: object) -> pd.DataFrame:
     )
 
 
+SUITE = ["--suite", "trec-misinfo-2022"]
+
+
 def test_evaluate_a_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The means of a measure are over the topics with a document that counts for it, or over all judged."""
     suite = ma.suite("trec-misinfo-2022")
-    means = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", *RUNS)
+    means = table(capsys, "evaluate", *QRELS, *SUITE, *RUNS)
     pd.testing.assert_frame_equal(means, ma.aggregate(values(suite)))
-    everywhere = table(
-        capsys,
-        "evaluate",
-        *QRELS,
-        "--suite",
-        "trec-misinfo-2022",
-        "--average-over",
-        "judged",
-        *RUNS,
-    )
-    pd.testing.assert_frame_equal(everywhere, ma.aggregate(values(suite, average_over="judged")))
-    assert (everywhere["nDCG useful"] < means["nDCG useful"]).all()
-    # Baselines, per-query values and LaTeX, where the measures have different topics.
-    tested = table(
-        capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "--baseline", "one.run", *RUNS
-    )
-    assert tested["harmful compatibility +"].tolist()[1] == 2
-    by_query = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "-q", *RUNS)
-    topics = (
-        by_query[by_query["measure"] == "P@10 useful and incorrect"].groupby("name")["qid"].unique()
-    )
-    assert [sorted(of_run) for of_run in topics] == [["q1", "q4"], ["q1", "q4"]]
-    assert main(["evaluate", *QRELS, "--suite", "trec-misinfo-2022", *RUNS, "-o", "table.tex"]) == 0
+    over_judged = table(capsys, "evaluate", *QRELS, *SUITE, "--average-over", "judged", *RUNS)
+    expected = ma.aggregate(values(suite, average_over="judged"))
+    pd.testing.assert_frame_equal(over_judged, expected)
+    assert (over_judged["nDCG useful"] < means["nDCG useful"]).all()
+
+
+def test_compare_runs_by_a_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    means = table(capsys, "evaluate", *QRELS, *SUITE, "--baseline", "one.run", *RUNS)
+    wins = means.set_index("name")["harmful compatibility +"]
+    assert wins["two"] == 2  # the topics on which it is better than one
+
+
+def test_topics_of_a_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    perquery = table(capsys, "evaluate", *QRELS, *SUITE, "-q", *RUNS)
+    of_measure = perquery[perquery["measure"] == "P@10 useful and incorrect"]
+    for _name, rows in of_measure.groupby("name"):
+        # The topics with a document whose relevance is above 0 and whose correctness is 0.
+        assert sorted(rows["qid"].unique()) == ["q1", "q4"]
+
+
+def test_tables_of_a_suite_say_over_how_many_topics(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", *QRELS, *SUITE, *RUNS, "-o", "table.tex"]) == 0
     assert "of 4 judged: nDCG useful 3" in Path("table.tex").read_text()
-    # For people: how many topics each mean is over, and where to read about differences.
-    main(["evaluate", *QRELS, "--suite", "trec-misinfo-2022", *RUNS, "--format", "md"])
+    main(["evaluate", *QRELS, *SUITE, *RUNS, "--format", "md"])
     text = capsys.readouterr().out
-    assert (
-        "of 4 judged: nDCG useful 3, P@10 useful and correct 3, P@10 useful and incorrect 2" in text
-    )
+    counts = "nDCG useful 3, P@10 useful and correct 3, P@10 useful and incorrect 2"
+    assert f"of 4 judged: {counts}" in text
+    # Where to read about differences from the track.
     assert "pt-multiaspect measures --suites trec-misinfo-2022" in text
 
 
@@ -176,19 +180,27 @@ def misinfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_stances_make_correctness_of_supportiveness(
     misinfo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """What supports an unhelpful treatment is incorrect; stances.txt has the stance of each topic."""
     qrels = ma.read_qrels(OFFICIAL, aspects=["relevance", "supportiveness", "credibility"])
-    qrels["correctness"] = ma.orders.correctness(
-        qrels, {"101": "helpful", "102": "unhelpful"}, 2021
-    )
-    wanted = ma.evaluate(["x.run"], qrels, ma.suite("trec-misinfo-2021"), progress=False)
-    means = table(capsys, "evaluate", *AS_2021, "--stances", "stances.txt", "x.run")
-    pd.testing.assert_frame_equal(means, ma.aggregate(wanted))
-    trusted = ["--qrels", f"relevance,correctness,credibility={OFFICIAL}", *AS_2021[2:]]
-    assert not table(capsys, "evaluate", *trusted, "x.run").equals(means)
-    plain = table(
-        capsys, "evaluate", *AS_2021[:2], "--stances", "stances.txt", "-m", "NumRet", "x.run"
-    )
-    assert plain["NumRet"].tolist() == [6]
+    stances = {"101": "helpful", "102": "unhelpful"}
+    qrels["correctness"] = ma.orders.correctness(qrels, stances, 2021)
+    expected = ma.evaluate(["x.run"], qrels, ma.suite("trec-misinfo-2021"), progress=False)
+    suite = ["--suite", "trec-misinfo-2021"]
+
+    columns = ["--qrels", f"relevance,supportiveness,credibility={OFFICIAL}"]
+    means = table(capsys, "evaluate", *columns, *suite, "--stances", "stances.txt", "x.run")
+    pd.testing.assert_frame_equal(means, ma.aggregate(expected))
+
+    # Supportiveness is not correctness: on topic 102, they are opposite.
+    misnamed = ["--qrels", f"relevance,correctness,credibility={OFFICIAL}"]
+    assert not table(capsys, "evaluate", *misnamed, *suite, "x.run").equals(means)
+
+
+def test_stances_without_a_suite(misinfo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = ["--qrels", f"relevance,supportiveness,credibility={OFFICIAL}"]
+    options = ["--stances", "stances.txt", "-m", "NumRet"]
+    means = table(capsys, "evaluate", *columns, *options, "x.run")
+    assert means["NumRet"].tolist() == [6]  # the documents of the run
 
 
 @pytest.mark.parametrize(

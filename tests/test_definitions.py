@@ -85,33 +85,43 @@ def test_tables_define_measures_of_several_aspects() -> None:
     assert not [note for note in table.cells.notes if sentence(ir_measures.nDCG) in note.text]
 
 
+CRITERIA_MEANS = {
+    "CAM": "CAM",
+    "MM": ma.MM(aspects="faithful,complete"),
+    "TOMA": ma.TOMA(aspects={"faithful": 2, "complete": 2}),
+}
+
+
 def test_means_of_criteria_have_no_base() -> None:
-    """Answers have no ranking, also in a frame with measures of rankings."""
-    scales = {"faithful": 2, "complete": 2}
+    """Answers have no ranking: definitions of their means name no base as nDCG."""
     judged = pd.DataFrame({"qid": ["q1"], "name": ["mine"], "faithful": [2], "complete": [1]})
-    criteria = ma.answers.from_criteria(judged, aspects=scales)
-    measures = {
-        "CAM": "CAM",
-        "MM": ma.MM(aspects="faithful,complete"),
-        "TOMA": ma.TOMA(aspects=scales),
-    }
-    values = ma.answers.combine(criteria, measures)
+    criteria = ma.answers.from_criteria(judged, aspects={"faithful": 2, "complete": 2})
+    values = ma.answers.combine(criteria, CRITERIA_MEANS)
     notes = str(ma.systems_table(values, notes="full"))
-    for name in measures:
-        assert f"{name}: {getattr(ma, name).CRITERIA_DESC[:60]}" in notes
+    for name in CRITERIA_MEANS:
+        beginning = getattr(ma, name).CRITERIA_DESC[:60]
+        assert f"{name}: {beginning}" in notes
     page = ma.report(values).to_html()
     assert "Base nDCG" not in page
     assert html.escape(ma.MM.CRITERIA_DESC) in page
-    assert labels_of_answers({"CAM": ma.CAM, "AP": ir_measures.AP, "faithful": None}) == set()
-    beside = ma.evaluate(
-        RUNS, WORLD, {"CAM": ma.CAM(aspects={"relevance": 1, "credibility": 1})}, progress=False
+
+
+def test_means_of_rankings_beside_other_values_have_their_base() -> None:
+    cam = {"CAM": ma.CAM(aspects={"relevance": 1, "credibility": 1})}
+    of_rankings = ma.evaluate(RUNS, WORLD, cam, progress=False)
+    latency = of_rankings.assign(measure="latency")
+    table = ma.systems_table(
+        pd.concat([of_rankings, latency]), {"CAM": ma.CAM, "latency": "lower"}, notes="full"
     )
-    beside = pd.concat([beside, beside.assign(measure="latency")])
-    table = ma.systems_table(beside, {"CAM": ma.CAM, "latency": "lower"}, notes="full")
     assert f"CAM: {ma.CAM.SHORT_DESC}" in " ".join(str(table).split())
-    assert labels_of_answers(
-        {"MM": measures["MM"], "faithful": None, "complete": None, "AP": ir_measures.AP}
-    ) == {"MM"}
+
+
+def test_labels_of_means_of_criteria() -> None:
+    """Those measures are means of criteria of which all aspects are labels without a measure."""
+    criteria = {"faithful": None, "complete": None}
+    mean = {"MM": CRITERIA_MEANS["MM"]}  # of faithful and complete
+    assert labels_of_answers({**mean, **criteria, "AP": ir_measures.AP}) == {"MM"}
+    assert labels_of_answers({"CAM": ma.CAM, "AP": ir_measures.AP, "faithful": None}) == set()
 
 
 @pytest.mark.parametrize("name", ["TOMA", "nDCG"])

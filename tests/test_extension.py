@@ -222,6 +222,14 @@ class _Weighted(pt.Transformer):
 @pytest.mark.every(3)
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_grid_search_by_name(measure: ma.Measure) -> None:
+    """Scores are multiplied by 1 or -1, which turns rankings around; the search finds what is better."""
+    values = {}
+    for sign in (1.0, -1.0):
+        run = RUN.assign(score=RUN["score"] * sign)
+        table = pt.Experiment([run], TOPICS, QRELS, [measure])
+        values[sign] = float(table[str(measure)].iloc[0])
+    assert max(values.values()) > min(values.values())
+
     pipeline = _Weighted(1.0)
     value, setting = pt.GridSearch(
         pipeline,
@@ -231,14 +239,10 @@ def test_grid_search_by_name(measure: ma.Measure) -> None:
         metric=str(measure),
         return_type="best_setting",
     )
-    ((_, _, best),) = setting
-    values = {}
-    for sign in (1.0, -1.0):
-        run = RUN.assign(score=RUN["score"] * sign)
-        table = pt.Experiment([run], TOPICS, QRELS, [measure])
-        values[sign] = float(table[str(measure)].iloc[0])
+
+    ((_pipeline, _parameter, best_sign),) = setting
     assert value == pytest.approx(max(values.values()))
-    assert values[best] == max(values.values()) > min(values.values())
+    assert values[best_sign] == max(values.values())
 
 
 @pytest.mark.slow
@@ -351,6 +355,12 @@ def define_class(name: str, **more: object) -> type[ma.Measure]:
     )
 
 
+def with_default_of_another_form() -> type[ma.Measure]:
+    """A class whose parameter has the default "a,b", which its parser reads as an Aspects object."""
+    parameter = ma.Param(ma.params.ASPECTS.parse, "a,b", "x")
+    return define_class("X", SUPPORTED_PARAMS={"base": parameter})
+
+
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
@@ -368,19 +378,15 @@ def define_class(name: str, **more: object) -> type[ma.Measure]:
         (lambda: type("_Empty", (ma.AspectMean,), {}), "must define combine"),
         (lambda: nDCG, r"subclass of pt_multiaspect\.Measure"),
         (lambda: int, r"subclass of pt_multiaspect\.Measure"),
-        (
-            lambda: define_class(
-                "X", SUPPORTED_PARAMS={"base": ma.Param(ma.params.ASPECTS.parse, "a,b", "x")}
-            ),
-            "is read as .*give the latter",
-        ),
+        (with_default_of_another_form, "is read as .*give the latter"),
     ],
 )
 def test_what_cannot_be_registered(measure, message: str) -> None:
-    before = dict(ir_measures.measures.registry)
+    registry = ir_measures.measures.registry
+    before = dict(registry)
     with pytest.raises(MultiAspectError, match=message):
         ma.register(measure())
-    assert ir_measures.measures.registry == before
+    assert registry == before
 
 
 def test_what_prints_as_something_else_cannot_be_registered() -> None:
@@ -416,26 +422,26 @@ def define(constant: float) -> ma.Measure:
 
 
 def test_a_cell_run_again_defines_another_measure() -> None:
-    """Both print alike; compared by what they print, the second had the values of the first."""
+    """Both definitions have one name; the measure of either keeps its own values."""
     qrels = {"q": {"a": {"relevance": 1, "credibility": 1}}}
-    run = {"q": {"a": 1.0}}
-    rankings = Rankings(run, Judgments(qrels))
-    old = define(0.25)
-    derived = [
-        CAM(base=old, aspects=BOTH),
-        CAM(base={"relevance": old, "credibility": old}),
-        TOMA(base=old),
-    ]
-    first = [measure.evaluate(rankings)[0] for measure in derived[:1]]
+    rankings = Rankings({"q": {"a": 1.0}}, Judgments(qrels))
+
+    def value(measure: ma.Measure) -> float:
+        (value_of_topic,) = measure.evaluate(rankings)
+        return float(value_of_topic)
+
+    old = define(0.25)  # a measure named Redefined, which is constant
+    mean_of_old = CAM(base=old, aspects=BOTH)
+    assert value(mean_of_old) == 0.25
+
     new = define(0.5)
     assert old != new
     assert str(old) == str(new)
     assert ir_measures.parse_measure("Redefined") == new
-    again = CAM(base="Redefined", aspects=BOTH)
-    assert again != derived[0]
-    assert derived[0].evaluate(rankings)[0] == first[0] == 0.25
-    assert again.evaluate(rankings)[0] == 0.5
-    assert [old.evaluate(rankings)[0], new.evaluate(rankings)[0]] == [0.25, 0.5]
+    mean_of_new = CAM(base="Redefined", aspects=BOTH)
+    assert mean_of_new != mean_of_old
+    assert value(mean_of_old) == value(old) == 0.25
+    assert value(mean_of_new) == value(new) == 0.5
     ir_measures.measures.registry.pop("Redefined")
 
 
@@ -482,14 +488,21 @@ MAIN = """
 
 @pytest.mark.slow
 def test_cells_of_a_notebook_in_other_processes() -> None:
-    """The class and the distance are in ``__main__`` and defined twice; the workers stay the same."""
-    lines = run_python(MAIN.format(tests=str(Path(__file__).parent)))
-    first, second = lines[:4], lines[4:]
-    assert all(values == first[0] for values in first)
-    assert all(values == second[0] for values in second)
-    assert (first[0][:2], second[0][:2]) == ([0.25, 0.25], [0.5, 0.5])
-    assert first[0][2] == 1
-    assert second[0][2] < 1
+    """A class and a distance are defined in ``__main__``, and again with other constants.
+
+    MAIN evaluates a constant measure, CAM of it and TOMA with the distance, as objects and as
+    strings, here and in workers, which stay the same: four lists of three values per definition.
+    """
+    lists = run_python(MAIN.format(tests=str(Path(__file__).parent)))
+    of_first_definition, of_second_definition = lists[:4], lists[4:]
+    constant, mean, toma = of_first_definition[0]
+    assert of_first_definition == [[constant, mean, toma]] * 4
+    assert (constant, mean) == (0.25, 0.25)
+    assert toma == 1
+    constant, mean, toma = of_second_definition[0]
+    assert of_second_definition == [[constant, mean, toma]] * 4
+    assert (constant, mean) == (0.5, 0.5)
+    assert toma < 1
 
 
 # -- distances
@@ -498,12 +511,12 @@ def test_cells_of_a_notebook_in_other_processes() -> None:
 
 @pytest.mark.slow
 def test_a_measure_carries_its_distance() -> None:
-    """Another process that has not registered the name got 'unknown distance'."""
-    script = f"""
-        import json, pickle, sys
-        sys.path.insert(0, {json.dumps(str(__import__("pathlib").Path(__file__).parent))})
+    """A pickled measure works in a process in which its distance is not registered."""
+    script = """
+        import pickle
+        import json
         import pt_multiaspect as ma
-        import numpy as np
+        from pt_multiaspect.orders import registered
         try:
             import cloudpickle
         except ImportError:  # what joblib brings along, by version
@@ -513,14 +526,15 @@ def test_a_measure_carries_its_distance() -> None:
             return (gaps ** 3).sum(axis=1)
 
         ma.register_distance("steep")(steep)
-        measure = ma.TOMA(distance="steep", aspects={{"relevance": 2, "credibility": 2}})
-        content = cloudpickle.dumps(measure)
-        from pt_multiaspect.orders import registered
-        del registered._FUNCTIONS["steep"]
-        again = pickle.loads(content)
-        print(json.dumps([str(again) == str(measure), str(ma.TOMA(distance="steep"))]))
+        measure = ma.TOMA(distance="steep", aspects={"relevance": 2, "credibility": 2})
+        pickled = cloudpickle.dumps(measure)
+        del registered._FUNCTIONS["steep"]  # as in another process
+        unpickled = pickle.loads(pickled)
+        print(json.dumps([str(unpickled), str(measure), str(ma.TOMA(distance="steep"))]))
     """
-    assert run_python(script) == [True, "TOMA(distance='steep')"]
+    unpickled, measure, by_name = run_python(script)
+    assert unpickled == measure
+    assert by_name == "TOMA(distance='steep')"
 
 
 def test_distances_registered_again() -> None:

@@ -29,14 +29,19 @@ def test_the_page_is_where_pyterrier_looks_for_it() -> None:
 
 
 def test_its_citations_are_those_of_the_package() -> None:
-    cited = re.findall(
-        r"^\.\. cite:: (\w+)\n((?:(?:   .*)?\n)+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert {"maistro2021", "lioma2017"} <= {key for key, _ in cited}
-    for key, options in cited:
-        entry = references()[key]
-        assert re.sub(r"^   ", "", options, flags=re.MULTILINE).strip().endswith(entry), key
-        assert f":link: https://doi.org/{re.search(r'doi += {(.*)}', entry)[1]}\n" in options, key
+    # A directive and the indented lines below it:
+    # .. cite:: maistro2021
+    #    :citation: …
+    #    :link: https://doi.org/…
+    directive = r"^\.\. cite:: (\w+)\n((?:(?:   .*)?\n)+)"
+    cited = dict(re.findall(directive, PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    assert {"maistro2021", "lioma2017"} <= set(cited)
+    for key, indented in cited.items():
+        entry = references()[key]  # in BibTeX, with a line such as doi = {10.…}
+        lines = [line.removeprefix("   ") for line in indented.splitlines()]
+        assert "\n".join(lines).strip().endswith(entry), key
+        doi = re.search(r"doi += {(.*)}", entry)[1]
+        assert f":link: https://doi.org/{doi}" in lines, key
 
 
 #: The settings of PyTerrier's documentation that concern a page of an extension, and its directive

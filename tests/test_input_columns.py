@@ -120,17 +120,21 @@ def test_qrels_without_relevance() -> None:
 
 
 def test_all_rows_of_the_qrels_are_passed() -> None:
-    """Also repeated pairs, and those without a label of relevance."""
-    qrels = pd.concat(
-        [QRELS, QRELS[2:3].assign(gold_answer=pd.Series([["41"]], index=[2], dtype=object))]
+    """Also repeated pairs, and those without a label of relevance; EM is whether the answer is a gold one."""
+    # The run answers "paris", "41" and "no".
+    gold_answers = [["Paris"], ["paris"], ["42"], ["41"], ["no"]]
+    qrels = pd.DataFrame(
+        {
+            "qid": ["q1", "q1", "q2", "q2", "q3"],
+            "docno": ["d1", "d2", "d1", "d1", "d1"],
+            "label": [1, 0, 1, 1, None],
+            "gold_answer": pd.Series(gold_answers, dtype=object),
+        }
     )
-    qrels["label"] = qrels["label"].where(qrels["qid"] != "q3")
-    values = ma.evaluate(RUN, qrels, EM, progress=False)["value"].tolist()
-    assert (
-        values
-        == pt.Experiment([RUN], TOPICS, qrels, [EM], perquery=True)["value"].tolist()
-        == [1, 1, 1]
-    )
+    by_evaluate = ma.evaluate(RUN, qrels, EM, progress=False)
+    by_experiment = pt.Experiment([RUN], TOPICS, qrels, [EM], perquery=True)
+    assert by_evaluate["value"].tolist() == [1, 1, 1]
+    assert by_experiment["value"].tolist() == [1, 1, 1]
 
 
 def test_a_function_that_does_not_name_its_columns() -> None:

@@ -78,55 +78,77 @@ pytestmark = [
 
 
 def test_fitting(run: Any) -> None:
-    page = run("learning", "lightgbm")
-    for name in ("boosted", "extreme", "cat"):
+    """The page fits rankers of the libraries that are installed; training stops ten rounds after the best."""
+    page = run("learning", "lightgbm")  # the names that the code of the page defines
+    for name in ("boosted", "extreme", "cat"):  # LightGBM, XGBoost, CatBoost
         if name not in page:
             continue
         ranker = page[name]
-        ((_, values),) = ranker.evals_result_["valid_0"].items()
+        ((_measure, values),) = ranker.evals_result_["valid_0"].items()
         assert ranker.best_iteration_ == int(np.argmax(values)) + 1
-        assert len(values) in (ranker.best_iteration_ + 10, 60, 100)
-    for fitted in (page["ranker"], page.get("piped")):
-        assert fitted is None or fitted.feature_importances_.shape == (4,)
+        stopped_early = ranker.best_iteration_ + 10
+        all_rounds = (60, 100)  # the numbers of trees on the page
+        assert len(values) in (stopped_early, *all_rounds)
+
+
+def test_fitted_rankers_have_importances(run: Any) -> None:
+    page = run("learning", "lightgbm")
+    n_features = 4
+    for name in ("ranker", "piped"):
+        if page.get(name) is not None:
+            assert page[name].feature_importances_.shape == (n_features,)
 
 
 def test_searches(run: Any) -> None:
-    page = run("searches", "lightgbm")
-    assert len(page["search"].cv_results_["params"]) == 4
-    for search in (page["search"], page["plain"], page["halving"], page["several"]):
-        key = next(name for name in search.cv_results_ if name.startswith("mean_test"))
-        assert np.isfinite(search.cv_results_[key]).all()
+    page = run("searches", "lightgbm")  # the names that the code of the page defines
+    assert len(page["search"].cv_results_["params"]) == 4  # of its targets
+    for name in ("search", "plain", "halving", "several"):
+        results = page[name].cv_results_
+        first_mean = next(column for column in results if column.startswith("mean_test"))
+        assert np.isfinite(results[first_mean]).all()
     assert page["search"].best_estimator_.best_iteration_ >= 1
     assert page["halving"].n_resources_ == [3, 9]
-    assert not sklearn.get_config()["enable_metadata_routing"]
     assert {f"test_{name}" for name in page["measures"]} <= set(page["nested"])
+    # What the page sets, it takes back.
+    assert not sklearn.get_config()["enable_metadata_routing"]
 
 
 def test_the_front_of_a_search(run: Any) -> None:
+    """The page chooses the most relevant setting of those with an understandability of at least 0.7."""
     page = run("searches", "lightgbm")
-    front = ma.pareto_front(page["several"])
-    chosen = page["several"].best_index_
-    assert front.loc[chosen, "understandability"] >= 0.7
-    assert (
-        front.loc[chosen, "relevance"] == front.query("understandability >= 0.7")["relevance"].max()
-    )
-    importance = {name: values["importances_mean"] for name, values in page["found"].items()}
-    assert importance["relevance"].argmax() == 0
+    search = page["several"]
+    front = ma.pareto_front(search)
+    chosen = front.loc[search.best_index_]
+    assert chosen["understandability"] >= 0.7
+    allowed = front[front["understandability"] >= 0.7]
+    assert chosen["relevance"] == allowed["relevance"].max()
+
+
+def test_the_first_feature_matters_most_for_relevance(run: Any) -> None:
+    page = run("searches", "lightgbm")
+    importances = page["found"]["relevance"]["importances_mean"]  # per feature
+    assert importances.argmax() == 0
 
 
 def test_other_trainers(run: Any) -> None:
-    page = run("other_trainers", "lightgbm")
+    page = run("other_trainers", "lightgbm")  # the names that the code of the page defines
     assert page["results"].shape == (2, 3)
-    assert len(page["metric"].history[0]) > 1
-    # Training stops by other queries than those of the report.
-    for name in page.keys() & {"metric", "xgb_metric"}:
-        (rows,) = page[name]._sets
-        assert len(rows) == page["valid"].sum()
-    assert not (page["valid"] & (page["test"] | page["fitted"])).any()
-    assert page["trained"].best_score["valid_0"][page["metric"].name] == max(
-        page["metric"].history[0]
-    )
-    assert len(page["metric_of_all"].history) == 4
+    metric = page["metric"]
+    (values_by_round,) = metric.history
+    assert len(values_by_round) > 1
+    assert page["trained"].best_score["valid_0"][metric.name] == max(values_by_round)
+    assert len(page["metric_of_all"].history) == 4  # one per fold
+
+
+def test_other_trainers_stop_by_other_queries_than_those_of_the_report(run: Any) -> None:
+    page = run("other_trainers", "lightgbm")
+    for name in ("metric", "xgb_metric"):
+        if name in page:
+            (rows_of_set,) = page[name]._sets
+            assert len(rows_of_set) == page["valid"].sum()
+    # These are masks of rows.
+    used_otherwise = page["test"] | page["fitted"]
+    assert not (page["valid"] & used_otherwise).any()
 
 
 def test_optuna(run: Any) -> None:
@@ -138,9 +160,12 @@ def test_optuna(run: Any) -> None:
 
 
 def test_neural_rankers(run: Any) -> None:
+    """The page makes labels and weights in [0, 1] for cross-encoders, whose loss requires that."""
     page = run("other_trainers", "lightgbm")
-    assert page["unit"]["label"].between(0, 1).all()
-    assert page["unit"]["label"].max() == 1
-    assert len(page["pairs"]) == len(page["unit"])
-    assert page["sample_weight"].between(0, 1).all()
-    assert page["sample_weight"][0] == 1
+    labels = page["unit"]["label"]
+    assert labels.between(0, 1).all()
+    assert labels.max() == 1
+    assert len(page["pairs"]) == len(labels)
+    weights = page["sample_weight"]
+    assert weights.between(0, 1).all()
+    assert weights[0] == 1  # of the first document, which is judged

@@ -108,16 +108,18 @@ INDEPENDENT = {
 
 
 def test_golden_nested_qids() -> None:
-    cases = {
-        case["kind"]: case for case in golden("clusters.json")["cases"] if "nested" in case["kind"]
-    }
-    nested = cases["nested"]
-    assert len(nested["given"]) >= 6
-    for name, qids in nested["given"].items():
+    """For each level of nesting, the number of groups and the name of the first."""
+    (case,) = [case for case in golden("clusters.json")["cases"] if case["kind"] == "nested"]
+    assert len(case["given"]) >= 6
+    for name, qids in case["given"].items():
         levels = [[groups.nunique(), groups.iloc[0]] for groups in nested_levels(qids)]
-        assert levels == nested["expected"][name], name
-    assert len(cases["not nested"]["given"]) >= 13
-    for name, qids in cases["not nested"]["given"].items():
+        assert levels == case["expected"][name], name
+
+
+def test_golden_qids_that_are_not_nested() -> None:
+    (case,) = [case for case in golden("clusters.json")["cases"] if case["kind"] == "not nested"]
+    assert len(case["given"]) >= 13
+    for name, qids in case["given"].items():
         assert nested_levels(qids) == [], name
 
 
@@ -163,16 +165,26 @@ def test_qids_of_real_collections_are_not_nested(path: str, column: int) -> None
 
 
 def test_groups_that_are_tested_separately_are_no_clusters() -> None:
-    topics = join(["scifact", "nfcorpus", "fiqa"], number(1, 9), "/")
-    collections = {qid: qid.partition("/")[0].upper() for qid in topics}
+    """With `by=`, groups are tested separately, and topics may only be nested within them."""
+    topics = [
+        f"{collection}/{number}"
+        for collection in ("scifact", "nfcorpus", "fiqa")
+        for number in range(1, 9)
+    ]
     assert nested_topics(topics) is not None
-    assert nested_topics(topics, collections) is None
-    halves = {qid: "a" if qid.startswith("scifact") else "b" for qid in topics}
-    assert nested_topics(topics, halves) is not None
-    turns = join(number(9, 14), ["1_1", "1_2", "2_1"], "-")
-    nested = nested_topics(turns, {qid: qid.partition("-")[0] for qid in turns})
+    by_collection = {qid: qid.split("/")[0].upper() for qid in topics}
+    assert nested_topics(topics, by_collection) is None
+    # One group has two collections.
+    science_and_rest = {qid: "a" if qid.startswith("scifact") else "b" for qid in topics}
+    assert nested_topics(topics, science_and_rest) is not None
+
+
+def test_dialogues_within_groups_are_clusters() -> None:
+    turns = [f"{topic}-{turn}" for topic in range(9, 14) for turn in ("1_1", "1_2", "2_1")]
+    by_topic = {qid: qid.split("-")[0] for qid in turns}
+    nested = nested_topics(turns, by_topic)
     assert nested is not None
-    assert nested.groups["9-1_2"] == "9-1"  # dialogues within the groups
+    assert nested.groups["9-1_2"] == "9-1"
 
 
 def test_a_pattern_is_proposed_only_if_it_gives_all_groups() -> None:
@@ -219,17 +231,15 @@ def test_the_shell_names_the_option(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_describe_finds_nested_topics_of_answers() -> None:
-    rows = [
-        (name, qid, (index + int(name)) % 4 > 0)
-        for name in "12"
-        for index, qid in enumerate(NESTED["padded"][0])
-    ]
+    qids = [f"T{dialogue:02}:{turn:02}" for dialogue in range(1, 8) for turn in range(1, 5)]
+    rows = []
+    for number, qid in enumerate(qids):
+        rows.append(("first", qid, number % 4 != 3))
+        rows.append(("second", qid, number % 4 != 2))
     judged = pd.DataFrame(rows, columns=["run_id", "qid", "faithful"])
-    findings = ma.describe(judged).findings
-    assert (
-        findings["finding"].str.startswith("28 topics look like 7 groups (T01:01, T01:02, …)").sum()
-        == 1
-    )
+    findings = ma.describe(judged).findings["finding"]
+    beginning = "28 topics look like 7 groups (T01:01, T01:02, …)"
+    assert findings.str.startswith(beginning).sum() == 1
 
 
 # -- tests and intervals ------------------------------------------------------------------
@@ -294,31 +304,18 @@ def test_no_warning_where_groups_are_tested_separately() -> None:
 
 
 def test_the_shell_warns_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    qids = join(number(106, 116), number(1, 5))
-    path = tmp_path / "qrels.txt"
-    path.write_text(
-        "".join(f"{qid} 0 d{index} {index % 2}\n" for qid in qids for index in range(6))
-    )
-    for name in ("a", "b"):
-        lines = [
-            f"{qid} Q0 d{index} 0 {(index * 7 + len(name + qid) * ord(name) + at) % 11} {name}\n"
-            for at, qid in enumerate(qids)
-            for index in range(6)
-        ]
-        (tmp_path / name).write_text("".join(lines))
-    command = [
-        "evaluate",
-        "--qrels",
-        str(path),
-        "-m",
-        "AP",
-        "--interval",
-        "mean",
-        "--baseline",
-        "a",
-    ]
-    runs = [str(tmp_path / "a"), str(tmp_path / "b")]
-    assert main([*command, *runs]) == 0
+    qids = [f"{dialogue}_{turn}" for dialogue in range(106, 116) for turn in range(1, 5)]
+    pairs = [(qid, index) for qid in qids for index in range(6)]
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("".join(f"{qid} 0 d{index} {index % 2}\n" for qid, index in pairs))
+    rng = np.random.default_rng(0)
+    for run in ("a", "b"):
+        lines = [f"{qid} Q0 d{index} 0 {rng.random()} {run}\n" for qid, index in pairs]
+        (tmp_path / run).write_text("".join(lines))
+    options = ["--qrels", str(qrels), "-m", "AP", "--interval", "mean", "--baseline", "a"]
+
+    assert main(["evaluate", *options, str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+
     err = capsys.readouterr().err
     assert err.count("look like") == 1
     assert "40 topics look like 10 groups (106_1, 106_2, …) and are treated as independent" in err

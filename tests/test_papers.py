@@ -41,18 +41,17 @@ def expressions(measure: Measure) -> list[str]:
 
 @pytest.mark.parametrize("name", [measure.NAME for measure in ALL])
 def test_every_measure_says_how_its_paper_uses_it(name: str) -> None:
-    """In one line, whose measure is computed as it is written."""
-    doc = inspect.getdoc(type(NAMES[name])) or ""
-    assert len(re.findall(r"^As in ", doc, re.MULTILINE)) == 1
-    measure = eval(expressions(NAMES[name])[0], NAMES)
+    """One line of its docstring, such as "As in Zuccon 2016: ``uRBP(p=0.8)``", has an expression that works."""
+    docstring = inspect.getdoc(type(NAMES[name])) or ""
+    assert len(re.findall(r"^As in ", docstring, re.MULTILINE)) == 1
+    first_expression, *_ = expressions(NAMES[name])
+    measure = eval(first_expression, NAMES)
     assert name == measure.NAME
-    aspects = ASPECTS.get(name, TWO)
-    qrels = {
-        "q1": {
-            docno: {aspect: LABELS[aspect][row] for aspect in aspects}
-            for row, docno in enumerate(["d1", "d2"])
-        }
-    }
+
+    aspects = ASPECTS.get(name, TWO)  # of the measure; LABELS has those of d1 and d2 by aspect
+    labels_of_d1 = {aspect: LABELS[aspect][0] for aspect in aspects}
+    labels_of_d2 = {aspect: LABELS[aspect][1] for aspect in aspects}
+    qrels = {"q1": {"d1": labels_of_d1, "d2": labels_of_d2}}
     scaled = measure.declare(ma.Aspects(dict.fromkeys(aspects, 3)))
     low, high = measure.range
     assert low <= scaled.calc_aggregate(qrels, RUN) <= high

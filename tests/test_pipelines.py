@@ -81,35 +81,37 @@ def test_robustness_of_pipelines_is_that_of_their_runs() -> None:
 @pytest.mark.every(3)
 @pytest.mark.parametrize("form", ["frame", "judgments", "dict", "tuples"])
 def test_only_the_judgments_of_the_topics_count(form) -> None:
-    """Also for the scales, which one topic alone can have less of."""
-    some = TOPICS[TOPICS["qid"].isin(["q1", "q2"])]
+    """Also for inferred scales, whose highest grades may be on other topics only."""
+    some_topics = TOPICS[TOPICS["qid"].isin(["q1", "q2"])]
+    ir_names = QRELS.rename(columns={"label": "relevance"})
     qrels: Any = QRELS
     if form == "judgments":
         qrels = ma.Judgments(QRELS)
     elif form == "dict":
-        columns = QRELS.rename(columns={"label": "relevance"})
-        qrels = {
-            qid: {row.pop("docno"): row for row in group.drop(columns="qid").to_dict("records")}
-            for qid, group in columns.groupby("qid")
-        }
+        qrels = {}
+        for row in ir_names.to_dict("records"):
+            qid, docno = row.pop("qid"), row.pop("docno")
+            qrels.setdefault(qid, {})[docno] = row  # the labels by aspect
     elif form == "tuples":
-        qrels = QRELS.rename(columns={"label": "relevance"}).itertuples(index=False)
-    values = ma.evaluate(NAMED, qrels, MEASURES, topics=some)
+        qrels = ir_names.itertuples(index=False)
+    values = ma.evaluate(NAMED, qrels, MEASURES, topics=some_topics)
     assert sorted(set(values["qid"])) == ["q1", "q2"]
-    assert_as_experiment(values, some)
+    assert_as_experiment(values, some_topics)
 
 
 def test_columns_without_names_stay_without() -> None:
-    """Labels in tuples have positions, which aspects that are declared name."""
+    """Labels in tuples have no names; declared aspects name them by position, also if topics are chosen."""
     qrels = {"q1": {"d1": (1, 0), "d2": (0, 2)}, "q2": {"d1": (0, 1)}}
+    of_q1 = {"q1": {"d1": (1, 0), "d2": (0, 2)}}
     topics = pd.DataFrame({"qid": ["q1"], "query": ["a"]})
     run = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "score": [2.0, 1.0]})
     measure = ma.CAM(base="AP", aspects={"rel": 1, "cred": 2})
-    result = ma.evaluate({"run": pt.Transformer.from_df(run)}, qrels, measure, topics=topics)
-    assert (
-        result["value"].tolist()
-        == ma.evaluate({"run": run}, {"q1": qrels["q1"]}, measure)["value"].tolist()
-    )
+
+    pipeline = pt.Transformer.from_df(run)
+    result = ma.evaluate({"run": pipeline}, qrels, measure, topics=topics)
+
+    expected = ma.evaluate({"run": run}, of_q1, measure)
+    assert result["value"].tolist() == expected["value"].tolist()
 
 
 def test_names_are_those_of_an_experiment() -> None:
@@ -159,19 +161,25 @@ def test_qrels_are_read_before_pipelines_run() -> None:
 
 
 @pytest.mark.slow
-def test_reports_explanations_and_descriptions_are_those_of_the_runs() -> None:
-    some = TOPICS[:3]
-    qrels = QRELS[QRELS["qid"].isin(some["qid"])]
-    runs = {name: system.transform(some) for name, system in NAMED.items()}
-    result, expected = (
-        ma.report(systems, judged, "CAM@10", progress=False, **topics)
-        for systems, judged, topics in ((NAMED, QRELS, {"topics": some}), (runs, qrels, {}))
-    )
-    pd.testing.assert_frame_equal(result.perquery, expected.perquery)
-    assert str(result.description) == str(expected.description)
-    assert str(ma.describe(QRELS, runs=NAMED, topics=some)) == str(ma.describe(qrels, runs=runs))
+def test_reports_of_pipelines_are_those_of_their_runs() -> None:
+    topics = TOPICS[:3]
+    qrels = QRELS[QRELS["qid"].isin(topics["qid"])]
+    runs = {name: pipeline.transform(topics) for name, pipeline in NAMED.items()}
+    of_pipelines = ma.report(NAMED, QRELS, "CAM@10", topics=topics, progress=False)
+    of_runs = ma.report(runs, qrels, "CAM@10", progress=False)
+    pd.testing.assert_frame_equal(of_pipelines.perquery, of_runs.perquery)
+    assert str(of_pipelines.description) == str(of_runs.description)
+
+
+@pytest.mark.slow
+def test_descriptions_and_explanations_of_pipelines_are_those_of_their_runs() -> None:
+    topics = TOPICS[:3]
+    qrels = QRELS[QRELS["qid"].isin(topics["qid"])]
+    runs = {name: pipeline.transform(topics) for name, pipeline in NAMED.items()}
+    description = ma.describe(QRELS, runs=NAMED, topics=topics)
+    assert str(description) == str(ma.describe(qrels, runs=runs))
     name = SYSTEM_NAMES[1]
-    explanation = ma.explain(CAM_10, {name: NAMED[name]}, QRELS, "q1", topics=some)
+    explanation = ma.explain(CAM_10, {name: NAMED[name]}, QRELS, "q1", topics=topics)
     assert str(explanation) == str(ma.explain(CAM_10, {name: runs[name]}, qrels, "q1"))
 
 

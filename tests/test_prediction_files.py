@@ -244,31 +244,34 @@ def test_ids_that_are_numbers_in_lines_are_text():
 
 
 def test_predictions_of_sentence_transformers_keep_their_order_when_scores_tie(tmp_path):
+    """Tied scores are lowered by as little as makes them distinct, the first of each tie stays."""
     scores = {
-        "b": 0.5,
+        "b": 0.5,  # ties with a
         "a": 0.5,
-        "z": 0.50000001,
+        "z": 0.50000001,  # equals 0.5 as a 32-bit float
         "d": 0.25,
-        "y": 0.0,
+        "y": 0.0,  # ties with x and w
         "x": -0.0,
         "w": 0.0,
-        "c": -1.0,
+        "c": -1.0,  # ties with e
         "e": -1.0,
     }
     results = [{"corpus_id": docno, "score": score} for docno, score in scores.items()]
-    path = write_file(
-        tmp_path / "x.jsonl",
-        jsonl(*({"query_id": qid, "results": results} for qid in ("q1", "q2"))),
-    )
-    expected = ["z", "b", "a", "d", "y", "x", "w", "c", "e"]
-    for qid, rows in ma.read_run(path).groupby("qid"):
+    lines = [{"query_id": qid, "results": results} for qid in ("q1", "q2")]
+    path = write_file(tmp_path / "x.jsonl", jsonl(*lines))
+
+    run = ma.read_run(path)
+
+    expected_order = ["z", "b", "a", "d", "y", "x", "w", "c", "e"]
+    for qid, rows in run.groupby("qid"):
         score = rows.set_index("docno")["score"].astype(np.float32)
-        assert score.sort_values(ascending=False, kind="stable").index.tolist() == expected
         assert score.is_unique
-        ideal = pd.DataFrame({"qid": qid, "docno": expected, "label": range(9, 0, -1)})
-        assert ma.evaluate({"x": path}, ideal, ["nDCG"])["value"].tolist() == [1.0]
-    unchanged = ma.read_run(path).query("docno in ['z', 'd', 'y', 'c']")["score"]
-    assert unchanged.tolist() == [0.50000001, 0.25, 0.0, -1.0] * 2
+        assert score.sort_values(ascending=False).index.tolist() == expected_order
+        ideal = pd.DataFrame({"qid": qid, "docno": expected_order, "label": range(9, 0, -1)})
+        (ndcg_value,) = ma.evaluate({"x": path}, ideal, ["nDCG"])["value"]
+        assert ndcg_value == 1.0
+        unchanged = rows.set_index("docno")["score"][["z", "d", "y", "c"]]
+        assert unchanged.tolist() == [0.50000001, 0.25, 0.0, -1.0]
 
 
 @pytest.mark.parametrize("score", [1e39, -1e39, 3.4028234663852886e38, 1e-45, 0])
@@ -352,14 +355,18 @@ BY_CHANCE = {
 }
 
 
-@pytest.mark.parametrize("read", [ma.read_run, lambda run: run_of("x", run)])
-@pytest.mark.parametrize("write_text", [json.dumps, trec])
+def read_by_command_line(path: Path) -> Any:
+    """Read a file as the command line reads runs."""
+    return run_of("x", path)
+
+
+@pytest.mark.parametrize("read", [ma.read_run, read_by_command_line])
+@pytest.mark.parametrize("write_text", [json.dumps, trec], ids=["JSON", "TREC"])
 def test_most_queries_of_any_run_rank_themselves_first(write_text, read, tmp_path):
+    """OWN is a run of three queries, of which each retrieves a document with its own id first."""
     path = write_file(tmp_path / "run", write_text(OWN))
-    with pytest.warns(
-        MultiAspectWarning,
-        match="3 of 3 queries rank .* own id first, such as a. BEIR, .* docno is the qid",
-    ):
+    message = "3 of 3 queries rank .* own id first, such as a. BEIR, .* docno is the qid"
+    with pytest.warns(MultiAspectWarning, match=message):
         read(path)
 
 
@@ -513,41 +520,48 @@ def test_predictions_of_the_real_mteb(tmp_path):
 
 
 def test_predictions_of_the_real_sentence_transformers(tmp_path):
+    """The file that its evaluator writes has the nDCG that it reports."""
     torch = pytest.importorskip("torch")
     pytest.importorskip("sentence_transformers")
     from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
 
+    class Card:
+        """The card of a model, in which evaluators leave their values."""
+
+        def set_evaluation_metrics(self, *_: Any) -> None: ...
+
     class Model:
-        """An encoder of text by its letters."""
+        """An encoder of text by its letters, with the attributes that the evaluator reads."""
 
         similarity_fn_name = "cosine"
         similarity = None
-        model_card_data = type("Card", (), {"set_evaluation_metrics": lambda *_: None})()
+        model_card_data = Card()
 
         def encode(self, texts: Any, **_: Any) -> Any:
-            return torch.tensor(
-                [[float(text.count(c)) + 0.01 for c in "abcdefgh"] for text in texts]
-            )
+            counts = [[float(text.count(letter)) for letter in "abcdefgh"] for text in texts]
+            return torch.tensor(counts) + 0.01
 
-    corpus = {"d1": "abc", "d2": "abcd", "d9": "efgh"}
+        encode_query = encode_document = encode
 
     def cosine(queries: Any, documents: Any) -> Any:
         return torch.nn.functional.normalize(queries) @ torch.nn.functional.normalize(documents).T
 
     evaluator = InformationRetrievalEvaluator(
-        {"q1": "abcd", "q2": "eeg"}, corpus, {"q1": {"d2"}, "q2": {"d9"}}, write_predictions=True, ndcg_at_k=[10],
+        queries={"q1": "abcd", "q2": "eeg"},
+        corpus={"d1": "abc", "d2": "abcd", "d9": "efgh"},
+        relevant_docs={"q1": {"d2"}, "q2": {"d9"}},
+        write_predictions=True,
+        ndcg_at_k=[10],
         score_functions={"cosine": cosine},
-    )  # fmt: skip
-    model = Model()
-    model.encode_query = model.encode_document = model.encode
-    scores = evaluator(model, output_path=str(tmp_path))
-    (path,) = tmp_path.glob("*.jsonl")
-    qrels = pd.DataFrame({"qid": ["q1", "q2"], "docno": ["d2", "d9"], "label": 1})
-    (value,) = [value for key, value in scores.items() if key.endswith("ndcg@10")]
-    assert float(ma.evaluate(path, qrels, ["nDCG@10"])["value"].mean()) == pytest.approx(
-        float(value)
     )
-    assert len(ma.read_run(path)) == 6
+    reported = evaluator(Model(), output_path=str(tmp_path))
+
+    (path,) = tmp_path.glob("*.jsonl")
+    assert len(ma.read_run(path)) == 2 * 3  # queries, documents
+    qrels = pd.DataFrame({"qid": ["q1", "q2"], "docno": ["d2", "d9"], "label": 1})
+    values = ma.evaluate(path, qrels, ["nDCG@10"])["value"]
+    (expected,) = [value for key, value in reported.items() if key.endswith("ndcg@10")]
+    assert float(values.mean()) == pytest.approx(float(expected))
 
 
 @pytest.mark.parametrize("suffix", ["json", "parquet", "lz4", "trec"])
@@ -568,20 +582,26 @@ def test_runs_of_the_real_ranx(suffix, tmp_path):
 
 
 def test_the_call_of_the_page_gives_the_figure_of_beir():
-    """As in BEIR's EvaluateRetrieval.evaluate, with pytrec_eval."""
+    """As in BEIR's EvaluateRetrieval.evaluate, with pytrec_eval, which drops documents that are the query."""
     pytrec_eval = pytest.importorskip("pytrec_eval")
-    run = {**OWN, "b": {"other": 1.0, "b": 2.0}, "not judged": {"d": 1.0}}
-    qrels = {"missing": {"d": 1}, **{qid: {f"answer {qid}": 1, qid: 0} for qid in OWN}}
-    without = {
-        qid: {docno: s for docno, s in docs.items() if docno != qid} for qid, docs in run.items()
+    qrels = {"missing": {"d": 1}, **{qid: {f"answer {qid}": 1, qid: 0} for qid in "abc"}}
+    run = {
+        "a": {"a": 2.0, "answer a": 1.0, "other": 0.1},
+        "b": {"b": 2.0, "other": 1.0},  # does not retrieve the answer
+        "c": {"c": 2.0, "answer c": 1.0, "other": 0.1},
+        "not judged": {"d": 1.0},
     }
-    scores = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.10"}).evaluate(without)
+
     with pytest.warns(MultiAspectWarning, match="own id first"):
         read = without_own_ids(ma.read_run(io.StringIO(json.dumps(run))))
     judged = ma.read_qrels(io.StringIO(json.dumps(qrels)))
-    values = ma.evaluate({"x": read}, judged[judged["qid"].isin(read["qid"])], ["nDCG@10"])
-    assert (
-        values["value"].mean()
-        == np.mean([query["ndcg_cut_10"] for query in scores.values()])
-        == 2 / 3
-    )
+    retrieved_topics = judged[judged["qid"].isin(read["qid"])]
+    values = ma.evaluate({"x": read}, retrieved_topics, ["nDCG@10"])["value"]
+
+    by_beir = {}
+    for qid, scores in run.items():
+        by_beir[qid] = {docno: score for docno, score in scores.items() if docno != qid}
+    evaluated = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.10"}).evaluate(by_beir)
+    expected = np.mean([query["ndcg_cut_10"] for query in evaluated.values()])
+    assert values.mean() == expected
+    assert expected == (1 + 0 + 1) / 3

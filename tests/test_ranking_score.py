@@ -230,18 +230,26 @@ def with_queries(values: Any, *queries: str) -> Any:
 LABELS = with_queries({"relevance": [2, 0, 0, 1]}, "a", "a", "b", "b")
 
 
+def predictions_of(queries: str, index_name: str | None = "qid") -> pd.Series:
+    """Predictions 0.9 and 0.1 of the two rows of query a and 0.1 and 0.9 of those of b, in an order."""
+    values = {"aabb": [0.9, 0.1, 0.1, 0.9], "bbaa": [0.1, 0.9, 0.9, 0.1]}[queries]
+    return pd.Series(values, index=pd.Index(list(queries), name=index_name))
+
+
 def test_rows_in_another_order_are_found_by_repeated_elements_of_the_index() -> None:
-    same, other = (
-        with_queries([0.9, 0.1, 0.1, 0.9], *"aabb"),
-        with_queries([0.1, 0.9, 0.9, 0.1], *"bbaa"),
-    )
-    assert ma.ranking_score(LABELS, same, measure="nDCG") == 1
+    """LABELS has the relevance 2 and 0 of query a, and 0 and 1 of b, with the queries as index."""
+    assert ma.ranking_score(LABELS, predictions_of("aabb"), measure="nDCG") == 1
     with pytest.raises(MultiAspectError, match=r"different order.*sort the rows"):
-        ma.ranking_score(LABELS, other, measure="nDCG")
-    repeated = LABELS.set_axis([0, 0, 1, 1]), other.set_axis([1, 1, 0, 0])
+        ma.ranking_score(LABELS, predictions_of("bbaa"), measure="nDCG")
+    without_index = predictions_of("bbaa").to_numpy()
+    assert ma.ranking_score(LABELS, without_index, measure="nDCG") < 1
+
+
+def test_rows_in_another_order_are_found_by_an_index_of_numbers_of_queries() -> None:
+    labels = LABELS.set_axis([0, 0, 1, 1])
+    predictions = predictions_of("bbaa").set_axis([1, 1, 0, 0])
     with pytest.raises(MultiAspectError, match="in a different order"):
-        ma.ranking_score(*repeated, qid=list("aabb"), measure="nDCG")
-    assert ma.ranking_score(LABELS, other.to_numpy(), measure="nDCG") < 1
+        ma.ranking_score(labels, predictions, qid=["a", "a", "b", "b"], measure="nDCG")
 
 
 @pytest.mark.parametrize("queries", ["abab", "abbb", "bbba"])
@@ -254,24 +262,29 @@ def test_rows_of_other_queries_than_the_labels(queries: str) -> None:
             ma.ranking_score(labels, with_queries([0.1, 0.9, 0.9, 0.1], *queries), measure="nDCG")
 
 
-@pytest.mark.parametrize("masked", [(3, "relevance"), (0, "credibility")])
-def test_masked_labels_are_missing(masked: tuple[int, str]) -> None:
-    row, aspect = masked
+@pytest.mark.parametrize(("row", "aspect"), [(3, "relevance"), (0, "credibility")])
+@pytest.mark.parametrize("form", ["array", "list of rows"])
+def test_masked_labels_are_missing(form: str, row: int, aspect: str) -> None:
+    """A label that a masked array of NumPy hides is as one that is NaN in a frame."""
     mask = np.zeros(Y.shape, dtype=bool)
     mask[row, list(Y).index(aspect)] = True
+    masked = np.ma.array(Y.to_numpy(), mask=mask)
+    labels = masked if form == "array" else list(masked)
     options: Any = {"qid": QID, "measure": MEASURE, "aspects": list(Y)}
-    hidden, holes = np.ma.array(Y.to_numpy(), mask=mask), Y.astype(float).mask(mask)
-    for labels in (hidden, list(hidden)):
-        with pytest.raises(MultiAspectError, match=f"y has no {aspect} label in 1 of 60 rows"):
-            ma.ranking_score(labels, PREDICTIONS, **options)
-        values = [
-            ma.ranking_score(rows, PREDICTIONS, **options, missing="lowest")
-            for rows in (labels, holes)
-        ]
-        assert values[0] == values[1]
-    shown = np.ma.array(Y.to_numpy(), mask=False)
-    value = ma.ranking_score(Y, PREDICTIONS, **options)
-    assert ma.ranking_score(shown, PREDICTIONS, **options) == value
+
+    with pytest.raises(MultiAspectError, match=f"y has no {aspect} label in 1 of 60 rows"):
+        ma.ranking_score(labels, PREDICTIONS, **options)
+
+    value = ma.ranking_score(labels, PREDICTIONS, **options, missing="lowest")
+    with_nan = Y.astype(float).mask(mask)
+    assert value == ma.ranking_score(with_nan, PREDICTIONS, **options, missing="lowest")
+
+
+def test_labels_of_a_masked_array_that_hides_nothing() -> None:
+    options: Any = {"qid": QID, "measure": MEASURE, "aspects": list(Y)}
+    masked = np.ma.array(Y.to_numpy(), mask=False)
+    value = ma.ranking_score(masked, PREDICTIONS, **options)
+    assert value == ma.ranking_score(Y, PREDICTIONS, **options)
 
 
 def test_masked_scores_and_weights_are_missing() -> None:

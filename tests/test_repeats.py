@@ -90,20 +90,27 @@ def test_queries_are_found_in_the_labels() -> None:
 
 
 @pytest.mark.every(3)
-@pytest.mark.parametrize("routed", [True, False])
-@pytest.mark.parametrize("search", [GridSearchCV, RandomizedSearchCV])
-def test_searches_take_it_as_cv(search: Any, routed: bool) -> None:
-    cv = RepeatedQueryKFold(n_splits=2, n_repeats=2)
-    more = {"n_iter": 2, "random_state": 0} if search is RandomizedSearchCV else {}
+@pytest.mark.parametrize("is_routed", [True, False], ids=["routing", "no routing"])
+@pytest.mark.parametrize(
+    ("search_class", "options"),
+    [(GridSearchCV, {}), (RandomizedSearchCV, {"n_iter": 2, "random_state": 0})],
+    ids=["grid", "random"],
+)
+def test_searches_take_it_as_cv(
+    search_class: Any, options: dict[str, Any], is_routed: bool
+) -> None:
+    cv = RepeatedQueryKFold(n_splits=2, n_repeats=2)  # the splits 0 to 3
     ranker = AspectRanker(Ridge(), target=On(aspect="relevance", aspects=GRADES))
-    with sklearn.config_context(enable_metadata_routing=routed):
-        grid_search = search(
-            ranker, {"estimator__alpha": [1, 9]}, scoring=SCORING["relevance"], cv=cv, **more
-        )
-        labels = Y if routed else Y.set_index(pd.Index(QID, name="qid"))
-        grid_search.fit(X, labels, groups=QID, **({"qid": QID} if routed else {}))
-    assert np.isfinite(grid_search.cv_results_["split3_test_score"]).all()
-    assert "split4_test_score" not in grid_search.cv_results_
+    search = search_class(
+        ranker, {"estimator__alpha": [1, 9]}, scoring=SCORING["relevance"], cv=cv, **options
+    )
+    with sklearn.config_context(enable_metadata_routing=is_routed):
+        if is_routed:
+            search.fit(X, Y, groups=QID, qid=QID)
+        else:
+            search.fit(X, Y.set_index(pd.Index(QID, name="qid")), groups=QID)
+    assert np.isfinite(search.cv_results_["split3_test_score"]).all()
+    assert "split4_test_score" not in search.cv_results_
 
 
 @pytest.mark.parametrize(
@@ -131,56 +138,88 @@ def test_what_cannot_be_split(params: Any, options: Any, message: str) -> None:
 # -- paired intervals -----------------------------------------------------------------------------
 
 
-def test_intervals_are_those_of_the_corrected_test() -> None:
+def scores_of_two_models() -> tuple[np.ndarray, np.ndarray]:
+    """Scores of two models on 30 splits, six repeats of five folds."""
     rng = np.random.default_rng(0)
-    first, second = rng.normal(0.55, 0.1, 30), rng.normal(0.45, 0.1, 30)
+    return rng.normal(0.55, 0.1, 30), rng.normal(0.45, 0.1, 30)
+
+
+def test_intervals_are_those_of_the_corrected_test() -> None:
+    """The corrected resampled t test of Nadeau and Bengio."""
+    first, second = scores_of_two_models()
     differences = first - second
     interval = ma.paired_interval(first, second, n_folds=5)
+    # 1 / 30 of the number of splits, and 1 / 4 of the queries for tests to those for training.
     error = np.sqrt((1 / 30 + 1 / 4) * differences.var(ddof=1))
+    low, high = stats.t.interval(0.95, 29, differences.mean(), error)
+    p_value = 2 * stats.t.sf(abs(differences.mean()) / error, 29)
     assert interval["difference"] == pytest.approx(differences.mean())
-    assert (interval["low"], interval["high"]) == pytest.approx(
-        stats.t.interval(0.95, 29, differences.mean(), error)
-    )
-    assert interval["p_value"] == pytest.approx(2 * stats.t.sf(abs(differences.mean()) / error, 29))
+    assert interval["low"] == pytest.approx(low)
+    assert interval["high"] == pytest.approx(high)
+    assert interval["p_value"] == pytest.approx(p_value)
     # The usual test of as many independent differences claims much more.
     usual = stats.ttest_rel(first, second)
     assert usual.pvalue < 0.1 * interval["p_value"]
+
+
+def test_intervals_of_less_confidence_are_narrower() -> None:
+    first, second = scores_of_two_models()
+    wide = ma.paired_interval(first, second, n_folds=5)
     narrow = ma.paired_interval(first, second, n_folds=5, ci=0.5)
-    assert interval["low"] < narrow["low"] < narrow["high"] < interval["high"]
+    assert wide["low"] < narrow["low"] < narrow["high"] < wide["high"]
+
+
+def test_swapped_models_have_the_negative_interval() -> None:
+    first, second = scores_of_two_models()
+    interval = ma.paired_interval(first, second, n_folds=5)
     swapped = ma.paired_interval(second.tolist(), pd.Series(first), n_folds=5)
-    assert swapped[["difference", "low", "high"]].tolist() == pytest.approx(
-        [-interval["difference"], -interval["high"], -interval["low"]]
-    )
+    assert swapped["difference"] == pytest.approx(-interval["difference"])
+    assert swapped["low"] == pytest.approx(-interval["high"])
+    assert swapped["high"] == pytest.approx(-interval["low"])
+
+
+def differences_of_equal_learners(rng: np.random.Generator) -> list[float]:
+    """Differences of the errors of two learners, in six repeats of five folds of 40 queries.
+
+    Each query has a random value per learner. A learner predicts the mean of the training queries.
+    """
+    values = rng.normal(size=(2, 40))  # learners, queries
+    differences = []
+    for repeat in range(6):
+        shuffled = np.random.default_rng(repeat).permutation(40)
+        for fold in np.array_split(shuffled, 5):
+            train = np.setdiff1d(np.arange(40), fold)
+            predictions = values[:, train].mean(axis=1, keepdims=True)
+            first_error, second_error = ((values[:, fold] - predictions) ** 2).mean(axis=1)
+            differences.append(first_error - second_error)
+    return differences
 
 
 @pytest.mark.slow
 def test_learners_trained_on_samples_of_queries_differ_within_the_interval() -> None:
     """Of two learners that are equally good, the interval misses 0 in about 5 % of studies, not in half of them."""
     rng = np.random.default_rng(2)
-    missed = {"corrected": 0, "usual": 0}
     n_studies = 100
-    for _ in range(n_studies):
-        # The mean of 40 values is what each learner learns; it predicts one half of the noise.
-        noise = rng.normal(size=(2, 40))
-        differences = []
-        for repeat in range(6):
-            for fold in np.array_split(np.random.default_rng(repeat).permutation(40), 5):
-                train = np.setdiff1d(np.arange(40), fold)
-                model = noise[:, train].mean(axis=1)
-                error = ((noise[:, fold] - model[:, None]) ** 2).mean(axis=1)
-                differences.append(error[0] - error[1])
+    n_missed = n_missed_by_usual_test = 0
+    for _study in range(n_studies):
+        differences = differences_of_equal_learners(rng)
         interval = ma.paired_interval(differences, np.zeros(30), n_folds=5)
-        missed["corrected"] += not interval["low"] <= 0 <= interval["high"]
-        missed["usual"] += stats.ttest_1samp(differences, 0).pvalue < 0.05
-    assert missed["corrected"] < 0.12 * n_studies
-    assert missed["usual"] > 0.25 * n_studies
+        n_missed += not interval["low"] <= 0 <= interval["high"]
+        n_missed_by_usual_test += stats.ttest_1samp(differences, 0).pvalue < 0.05
+    assert n_missed < 0.12 * n_studies
+    assert n_missed_by_usual_test > 0.25 * n_studies
 
 
 def test_equal_scores() -> None:
-    same = ma.paired_interval([0.1, 0.7, 0.3, 0.1 + 0.2], [0.1, 0.7, 0.3, 0.3], n_folds=2)
-    assert same.round(9).tolist() == [0, 0, 0, 1]
+    nearly_equal = ma.paired_interval([0.1, 0.7, 0.3, 0.1 + 0.2], [0.1, 0.7, 0.3, 0.3], n_folds=2)
+    expected = {"difference": 0, "low": 0, "high": 0, "p_value": 1}
+    assert nearly_equal.round(9).to_dict() == expected
+
+
+def test_scores_that_differ_by_a_constant() -> None:
     shifted = ma.paired_interval([0.2, 0.4], [0.1, 0.3], n_folds=2)
-    assert shifted.tolist() == pytest.approx([0.1, 0.1, 0.1, 0])
+    expected = {"difference": 0.1, "low": 0.1, "high": 0.1, "p_value": 0}
+    assert shifted.to_dict() == pytest.approx(expected)
 
 
 @pytest.mark.slow

@@ -67,11 +67,13 @@ def test_lower_values_are_better() -> None:
 
 
 def test_below_the_baseline() -> None:
-    summary = ma.report(single(new=LOW, old=UP), measures=HIGHER, baseline="old").summary
-    change = f"(−0.1050, {ends_of(LOW, UP)}, {p_of(UP, LOW)})"
-    assert (
-        summary
-        == f"Over 4 topics, no system is above old on X; the next, new, is significantly worse {change}."
+    old, new = [0.5, 0.6, 0.7, 0.6], [0.4, 0.45, 0.62, 0.51]
+    summary = ma.report(single(new=new, old=old), measures=HIGHER, baseline="old").summary
+    difference = "−0.1050"  # 0.495 - 0.6
+    change = f"({difference}, {ends_of(new, old)}, {p_of(old, new)})"
+    assert summary == (
+        "Over 4 topics, no system is above old on X; "
+        f"the next, new, is significantly worse {change}."
     )
 
 
@@ -90,15 +92,20 @@ def test_nothing_is_significant() -> None:
 
 
 def test_the_best_system_is_compared_and_the_others_are_counted() -> None:
-    values = single(a=[v - 0.2 for v in LOW], old=LOW, b=UP, c=[v + 0.001 for v in UP])
+    old = [0.4, 0.45, 0.62, 0.51]
+    good = [0.5, 0.6, 0.7, 0.6]
+    best = [value + 0.001 for value in good]
+    bad = [value - 0.2 for value in old]
+    values = single(a=bad, old=old, b=good, c=best)
+
     report = ma.report(values, measures=HIGHER, baseline="old")
+
     tests = compare_with_baseline(report.perquery, "old").set_index("name")
-    ends = ends_of([v + 0.001 for v in UP], LOW, of_three=True)
-    assert (
-        f"c is significantly above old on X (+0.1060, {ends}, p = {tests.loc['c', 'p']:#.3g})"
-        in report.summary
-    )
     assert tests["significant"].all()
+    difference = "+0.1060"  # 0.601 - 0.495
+    interval = ends_of(best, old, of_three=True)
+    change = f"({difference}, {interval}, p = {tests.loc['c', 'p']:#.3g})"
+    assert f"c is significantly above old on X {change}" in report.summary
     assert report.summary.endswith(
         "Of the 3 other systems, 2 are significantly better than old and 1 is significantly worse."
     )
@@ -116,34 +123,52 @@ def test_ties() -> None:
     assert "no system is above b on X; a has the same value as b. None of " in tied.summary
 
 
-def test_systems_that_are_tied_for_what_is_compared() -> None:
-    """Their p-values can differ from that of the system which is named."""
+# Values of systems with the means 0.6 and 0.495. Reversed, they have the same mean, but another
+# p-value of differences.
+def test_systems_that_are_tied_for_the_next() -> None:
     values = single(a=UP, b=LOW, c=LOW[::-1])
     report = ma.report(values, measures=HIGHER)
-    p = report.power.pairs["asl"].iloc[0] * 3
-    change = f"(+0.1050, {ends_of(UP, LOW, of_three=True)}, p = {p:#.3g}, corrected for all pairs)"
+    n_pairs = 3
+    p = report.power.pairs["asl"].iloc[0] * n_pairs
+    difference = "+0.1050"  # 0.6 - 0.495
+    interval = ends_of(UP, LOW, of_three=True)
+    change = f"({difference}, {interval}, p = {p:#.3g}, corrected for all pairs)"
     expected = f"It is significantly above b, the next {change}; c has the same value as b."
     assert report.summary.endswith(expected)
-    above = ma.report(single(a=LOW, b=UP, c=UP[::-1]), measures=HIGHER, baseline="a").summary
-    assert "b is significantly above a on X (+0.1050, 97.5 % interval [0." in above
-    assert (
-        "); c has the same value as b. Of the 2 other systems, 1 is significantly better" in above
-    )
-    below = ma.report(single(a=UP, b=LOW, c=LOW[::-1]), measures=HIGHER, baseline="a").summary
-    assert "the next, b, is significantly worse (−0.1050, 97.5 % interval [−0." in below
-    assert "); c has the same value as b. Of " in below
-    alone = ma.report(single(a=UP, b=LOW), measures=HIGHER).summary
-    assert "corrected" not in alone
-    assert "same value" not in alone
+
+
+def test_systems_that_are_tied_above_the_baseline() -> None:
+    values = single(a=LOW, b=UP, c=UP[::-1])
+    summary = ma.report(values, measures=HIGHER, baseline="a").summary
+    assert "b is significantly above a on X (+0.1050, 97.5 % interval [0." in summary
+    tie = "); c has the same value as b. Of the 2 other systems, 1 is significantly better"
+    assert tie in summary
+
+
+def test_systems_that_are_tied_below_the_baseline() -> None:
+    values = single(a=UP, b=LOW, c=LOW[::-1])
+    summary = ma.report(values, measures=HIGHER, baseline="a").summary
+    assert "the next, b, is significantly worse (−0.1050, 97.5 % interval [−0." in summary
+    assert "); c has the same value as b. Of " in summary
+
+
+def test_two_systems_have_no_tie_and_no_correction() -> None:
+    summary = ma.report(single(a=UP, b=LOW), measures=HIGHER).summary
+    assert "corrected" not in summary
+    assert "same value" not in summary
 
 
 def test_without_a_baseline_p_is_corrected_for_all_pairs() -> None:
-    values = single(a=UP, b=[0.5, 0.55, 0.6, 0.57], c=LOW)
+    best, next_best = [0.5, 0.6, 0.7, 0.6], [0.5, 0.55, 0.6, 0.57]
+    values = single(a=best, b=next_best, c=[0.4, 0.45, 0.62, 0.51])
+
     report = ma.report(values, measures=HIGHER)
-    tests = compare_with_baseline(values, ["a", "b", "c"])
-    p = tests[(tests["baseline"] == "b") & (tests["name"] == "a")]["p"].item()
-    ends = ends_of(UP, [0.5, 0.55, 0.6, 0.57], of_three=True)
-    change = f"(+0.0450, {ends}, p = {p:#.3g}, corrected for all pairs)"
+
+    tests = compare_with_baseline(values, ["a", "b", "c"]).set_index(["baseline", "name"])
+    p = tests.loc[("b", "a"), "p"]
+    difference = "+0.0450"  # 0.6 - 0.555
+    interval = ends_of(best, next_best, of_three=True)
+    change = f"({difference}, {interval}, p = {p:#.3g}, corrected for all pairs)"
     assert f"It is above b, the next {change}, but not significantly." in report.summary
 
 
@@ -199,18 +224,20 @@ WORLD = {
 
 @pytest.mark.parametrize("baseline", ["c", None])
 def test_how_far_it_holds_is_the_robustness_of_the_pair(baseline: str | None) -> None:
-    values = ma.answers.combine(
-        frame(WORLD).query("measure != 'cost'"), {"CAM": CAM(aspects="r,c")}
-    )
+    """The pair that the summary compares: the best system, and the baseline or else the next one."""
+    criteria = frame(WORLD).query("measure != 'cost'")
+    values = ma.answers.combine(criteria, {"CAM": CAM(aspects="r,c")})
+
     report = ma.report(values, baseline=baseline)
-    whole = ma.robustness(values, None, "CAM", baseline=baseline).table
+
     means = values[values["measure"] == "CAM"].groupby("name")["value"].mean()
-    first, second = means.sort_values(ascending=False).index[:2]
-    pair = (first, second) if baseline is None else (means.drop(baseline).idxmax(), baseline)
-    expected = whole[(whole["a"] == pair[0]) & (whole["b"] == pair[1])].reset_index(drop=True)
-    assert set(expected["question"]) == {"topics", "aspects", "weights"}
-    pd.testing.assert_frame_equal(report.robustness.table, expected)
-    assert f"{pair[0]} " in report.summary
+    best, *others = means.drop(baseline or []).sort_values(ascending=False).index
+    compared_with = baseline or others[0]
+    table = ma.robustness(values, None, "CAM", baseline=baseline).table
+    of_pair = table[(table["a"] == best) & (table["b"] == compared_with)].reset_index(drop=True)
+    assert set(of_pair["question"]) == {"topics", "aspects", "weights"}
+    pd.testing.assert_frame_equal(report.robustness.table, of_pair)
+    assert f"{best} " in report.summary
     assert report.robustness.summary in " ".join(str(report).split())
 
 
@@ -235,14 +262,19 @@ def test_how_far_it_holds_of_runs_has_variants_and_labels() -> None:
 
 
 def test_the_direction_of_criteria_that_name_no_measure_counts() -> None:
+    """Lower costs are better; WORLD has values of three systems on r, c and cost."""
     values = ma.answers.combine(frame(WORLD), {"CAM": CAM(aspects="r,c,cost")})
     measures = {"CAM": CAM(aspects="r,c,cost"), "r": "higher", "c": "higher", "cost": "lower"}
     found = ma.report(values, measures=measures, baseline="c").robustness
-    of_aspects = found.table.set_index("question")["evidence"]["aspects"]
-    pair = found.table["a"][0]
-    assert np.mean(WORLD[pair]["cost"]) < np.mean(WORLD["c"]["cost"])
-    assert "better on cost" in of_aspects
+    best = found.table["a"][0]
+    assert np.mean(WORLD[best]["cost"]) < np.mean(WORLD["c"]["cost"])
+    evidence = found.table.set_index("question")["evidence"]
+    assert "better on cost" in evidence["aspects"]
+    # Weighted sums of values of which some should be high and some low mean nothing.
     assert "weights" in found.left_out
+
+
+def test_the_direction_of_the_only_criterion_counts() -> None:
     found = ma.report(frame(WORLD), measures={"cost": "lower"}, baseline="c").robustness
     assert found.table["difference"][0] < 0
     assert "is better than c" in found.summary
@@ -316,6 +348,11 @@ def test_declared_scales_count_for_the_missing_labels_of_plain_measures(measure:
     assert topics["difference"] == pytest.approx(means["up"] - means["down"])
 
 
+UNDECLARED = (
+    "Other values of missing labels could not be tried, as the label scales are not declared."
+)
+
+
 @pytest.mark.filterwarnings(
     "ignore:.*scales, which were inferred:pt_multiaspect.MultiAspectWarning"
 )
@@ -324,52 +361,32 @@ def test_declared_scales_count_for_the_missing_labels_of_plain_measures(measure:
     [
         (["nDCG@3"], SCALES, []),
         (["TOMA@3"], SCALES, []),
-        (
-            ["nDCG@3"],
-            None,
-            [
-                (
-                    "Other values of missing labels could not be tried, as the label scales are not "
-                    "declared."
-                )
-            ],
-        ),
-        (
-            ["CAM@3"],
-            None,
-            [
-                (
-                    "Other values of missing labels could not be tried, as the label scales are not "
-                    "declared."
-                )
-            ],
-        ),
+        (["nDCG@3"], None, [UNDECLARED]),
+        (["CAM@3"], None, [UNDECLARED]),
         (["ERR@3"], SCALES, ["Other values of missing labels could not be tried."]),
     ],
 )
 def test_reports_have_no_texts_of_errors(
     measures: list[str], aspects: object, sentences: list[str]
 ) -> None:
-    """`Left out: labels, as nDCG@10: expected declared grades …` was in reports with declared grades."""
+    """What could not be tried is a sentence of the section "How far it holds"."""
     runs, qrels = judged_runs()
     report = ma.report(runs, qrels, measures, aspects=aspects, baseline="down", progress=False)
     page = Page(report.to_html()).text
-    section = page[
-        page.index("How far it holds", page.index("Definitions")) : page.index(
-            "Rules of the verdicts"
-        )
-    ]
-    for text in (
+    errors = [
         "Left out",
         "expected declared",
         "is no mean over aspects",
         "has no values on several aspects",
-    ):
-        assert text not in page
-        assert text not in str(report)
-    assert [
-        part for part in section.split("itself may be due to the topics.")[1:] if part
-    ] == sentences
+    ]
+    for error in errors:
+        assert error not in page
+        assert error not in str(report)
+    _before, definitions = page.split("Definitions", maxsplit=1)
+    _before, section = definitions.split("How far it holds", maxsplit=1)
+    section, _rules = section.split("Rules of the verdicts", maxsplit=1)
+    _verdicts, *further = section.split("itself may be due to the topics.")
+    assert [sentence for sentence in further if sentence] == sentences
 
 
 class Middle(type(ir_measures.AP)):

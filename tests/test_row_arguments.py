@@ -85,41 +85,46 @@ def test_any_argument_with_a_value_per_row() -> None:
 
 
 def test_arguments_about_features_are_passed_on() -> None:
-    """There may be as many features as rows."""
-    X, rows = np.eye(6), [0, 2, 4, 1, 3, 5]
+    """Lists with one value per feature are not sorted as rows are, if there are as many features as rows."""
+    features = np.eye(6)
     labels = pd.DataFrame({"relevance": [0, 1, 2, 0, 1, 2]})
     options = {
         "feature_weights": np.arange(6.0),
-        "feature_name": list("abcdef"),
+        "feature_name": ["a", "b", "c", "d", "e", "f"],
         "callbacks": [len] * 6,
     }
-    ranker = ma.AspectRanker(ByGroup(), target="relevance").fit(
-        X, labels, qid=list("aabbcc"), **options
-    )
-    assert (
-        ranker.fit(X[rows], labels.iloc[rows], qid=list("abcabc"), **options).estimator_.given
-        == options
-    )
+    interleaved_queries = ["a", "b", "c", "a", "b", "c"]  # so that rows are sorted
+    ranker = ma.AspectRanker(ByGroup(), target="relevance")
+    ranker.fit(features, labels, qid=interleaved_queries, **options)
+    assert ranker.estimator_.given == options
+
+
+def predict_with_offsets(estimator: Any, name: str, rows: Any) -> Any:
+    """The predictions of a library's estimator that was trained with offsets of this name."""
+    if name == "init_score":  # LightGBM
+        return estimator.predict(X[rows], raw_score=True) + OFFSET[rows]
+    if name == "base_margin":  # XGBoost adds them itself
+        return estimator.predict(X[rows], base_margin=OFFSET[rows])
+    return estimator.predict(X[rows]) + OFFSET[rows]  # CatBoost
 
 
 @pytest.mark.parametrize("kind", ["Ranker", "Regressor"])
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_offsets_are_held_out_with_their_rows(name: str, kind: str) -> None:
-    """The values of the measure are those of the offset and the trees."""
+    """The values of the measure on a quarter of the queries are those of the offset and the trees."""
     ranker = ma.AspectRanker(LIBRARIES[name](kind), target="credibility", measure=CAM)
     rows = INTERLEAVED
     ranker.fit(X[rows], Y.iloc[rows], qid=QID[rows], eval_fraction=0.25, **{name: OFFSET[rows]})
-    ((values,),) = (list(by_measure.values()) for by_measure in ranker.evals_result_.values())
-    held = np.isin(pd.factorize(QID)[0], np.random.default_rng(0).permutation(40)[:10])
-    last = ranker.estimator_
-    if name == "init_score":
-        scores = last.predict(X[held], raw_score=True) + OFFSET[held]
-    elif name == "base_margin":
-        scores = last.predict(X[held], base_margin=OFFSET[held])
-    else:
-        scores = last.predict(X[held]) + OFFSET[held]
-    value = ma.ranking_score(Y[held], scores, qid=QID[held], measure=CAM)
-    assert value == pytest.approx(values[ranker.best_iteration_ - 1], abs=1e-6)
+
+    # Of 40 queries, numbered by their first rows, ten are held out.
+    query_number = pd.factorize(QID)[0]
+    held_out_queries = np.random.default_rng(0).permutation(40)[:10]
+    held_out = np.isin(query_number, held_out_queries)
+    predictions = predict_with_offsets(ranker.estimator_, name, held_out)
+    expected = ma.ranking_score(Y[held_out], predictions, qid=QID[held_out], measure=CAM)
+    ((values_by_round,),) = [list(of_set.values()) for of_set in ranker.evals_result_.values()]
+    value = values_by_round[ranker.best_iteration_ - 1]
+    assert value == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
@@ -154,17 +159,25 @@ def test_offsets_with_the_index_of_other_rows() -> None:
 @pytest.mark.parametrize("is_routed", [False, True], ids=["no routing", "routing"])
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_offsets_in_a_search(name: str, is_routed: bool) -> None:
+    """The offsets of each fold are those of its rows: its score is that of a ranker fitted alone."""
+    features, offsets = X[INTERLEAVED], OFFSET[INTERLEAVED]
+    qid, labels = QID[INTERLEAVED], Y.iloc[INTERLEAVED]
+    labels_with_queries = LABELS.iloc[INTERLEAVED]  # in the index
+    folds = GroupKFold(2)
+
     ranker = ma.AspectRanker(LIBRARIES[name]("Ranker"), target="relevance", measure=CAM)
     search = GridSearchCV(
-        ranker, {"target": ["relevance", "credibility"]}, cv=GroupKFold(2), error_score="raise"
+        ranker, {"target": ["relevance", "credibility"]}, cv=folds, error_score="raise"
     )
-    rows = INTERLEAVED
     with sklearn.config_context(enable_metadata_routing=is_routed):
-        queries = {"qid": QID[rows]} if is_routed else {}
-        labels = Y.iloc[rows] if is_routed else LABELS.iloc[rows]
-        search.fit(X[rows], labels, groups=QID[rows], **queries, **{name: OFFSET[rows]})
-    train, test = next(GroupKFold(2).split(X[rows], groups=QID[rows]))
+        if is_routed:
+            search.fit(features, labels, groups=qid, qid=qid, **{name: offsets})
+        else:
+            search.fit(features, labels_with_queries, groups=qid, **{name: offsets})
+
+    train, test = next(folds.split(features, groups=qid))
     alone = ma.AspectRanker(LIBRARIES[name]("Ranker"), target="relevance", measure=CAM)
-    alone.fit(X[rows][train], LABELS.iloc[rows[train]], **{name: OFFSET[rows][train]})
-    score = alone.score(X[rows][test], LABELS.iloc[rows[test]])
-    assert search.cv_results_["split0_test_score"][0] == pytest.approx(score, abs=1e-12)
+    alone.fit(features[train], labels_with_queries.iloc[train], **{name: offsets[train]})
+    score = alone.score(features[test], labels_with_queries.iloc[test])
+    score_of_relevance = search.cv_results_["split0_test_score"][0]
+    assert score_of_relevance == pytest.approx(score, abs=1e-12)

@@ -121,15 +121,18 @@ def test_no_function_is_long() -> None:
 
 
 def test_long_functions_are_seen() -> None:
-    def functions(source: str) -> list[tuple[str, int, int]]:
-        return long_functions(ast.walk(ast.parse(source)))
+    """The lines of a body count, without those of the signature, the docstring and comments."""
 
-    documented = 'def f(\n    a,\n):\n    """Text.\n\n    More.\n    """\n'
-    assert functions(documented) == []
-    assert functions(documented + "    # Why.\n" + LONGEST * "    a += 1\n") == []
-    assert functions("class C:\n    def f(self):\n" + (LONGEST + 1) * "        a += 1\n") == [
-        ("f", 2, LONGEST + 1)
-    ]
+    def long_functions_of(lines: list[str]) -> list[tuple[str, int, int]]:
+        tree = ast.parse("\n".join(lines))
+        return long_functions(ast.walk(tree))  # names, lines, and lengths
+
+    documented = ["def f(", "    a,", "):", '    """Text.', "", "    More.", '    """']
+    assert long_functions_of(documented) == []
+    longest_allowed = [*documented, "    # Why.", *["    a += 1"] * LONGEST]
+    assert long_functions_of(longest_allowed) == []
+    too_long = ["class C:", "    def f(self):", *["        a += 1"] * (LONGEST + 1)]
+    assert long_functions_of(too_long) == [("f", 2, LONGEST + 1)]
 
 
 #: Functions and names of whole numbers, by which lists and words may be multiplied.
@@ -217,20 +220,26 @@ def behind_fronts(path: Path, shown: set[str]) -> list[str]:
 
 
 def test_what_a_room_shows_at_its_front_is_imported_from_there() -> None:
-    fronts = {front.parent.name: top_imports(front) for front in PACKAGE.glob("*/__init__.py")}
-    shown = {
-        f"{room}.{module}.{name}"
-        for room, imports in fronts.items()
-        for _, module, names in imports
-        for name in names
-    }
-    modules = [path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"]
-    assert [f"{path.name}: {name}" for path in modules for name in behind_fronts(path, shown)] == []
+    """What the `__init__.py` of a folder imports from its files is imported from the folder."""
+    shown = set()  # such as collection.judgments.Judgments
+    for front in PACKAGE.glob("*/__init__.py"):
+        for _, module, names in top_imports(front):
+            shown |= {f"{front.parent.name}.{module}.{name}" for name in names}
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        if path.name != "__init__.py":
+            found += [f"{path.name}: {name}" for name in behind_fronts(path, shown)]
+    assert found == []
 
 
 def test_imports_behind_fronts_are_seen(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
-    path.write_text("from ..room.file import a, b\nfrom ..room import a\nfrom .file import a\n")
+    lines = [
+        "from ..room.file import a, b",  # the folder shows a, but not b
+        "from ..room import a",
+        "from .file import a",  # of another folder
+    ]
+    path.write_text("\n".join(lines) + "\n")
     assert behind_fronts(path, {"room.file.a"}) == ["room.file.a"]
 
 
@@ -257,11 +266,23 @@ def test_no_module_imports_itself_through_others() -> None:
     assert circles(imports) == []
 
 
-def test_circles_are_seen(tmp_path: Path) -> None:
-    module = tmp_path / "b.py"
-    module.write_text("if TYPE_CHECKING:\n    from ..a import X\ndef f():\n    from . import c\n")
-    assert imported_modules(module, "p.q.b", ["p.a", "p.q", "p.q.b", "p.q.c"]) == {"p.a", "p.q.c"}
-    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}, "e": set()}) == ["b", "c"]
+def test_imported_modules_are_seen(tmp_path: Path) -> None:
+    """Also those that are imported for types only, or within a function."""
+    path = tmp_path / "b.py"
+    lines = [
+        "if TYPE_CHECKING:",
+        "    from ..a import X",
+        "def f():",
+        "    from . import c",
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    all_modules = ["p.a", "p.q", "p.q.b", "p.q.c"]
+    assert imported_modules(path, "p.q.b", all_modules) == {"p.a", "p.q.c"}
+
+
+def test_circles_are_seen() -> None:
+    imports = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}, "e": set()}
+    assert circles(imports) == ["b", "c"]
 
 
 def expressions(file: Path) -> set[str]:
@@ -270,12 +291,18 @@ def expressions(file: Path) -> set[str]:
     return {ast.unparse(node) for node in nodes if isinstance(node, ast.expr | ast.stmt)}
 
 
+@functools.cache
+def expressions_of(file: str) -> set[str]:
+    """The expressions of a file of the package."""
+    return set(expressions(PACKAGE / file))
+
+
 def test_mutants_that_compute_the_same_are_of_code_that_exists() -> None:
+    """EQUIVALENT lists changes of code that change no result: file, old expression, new expression."""
     pytest.importorskip("resource", reason="mutants are not made on Windows")
     from mutants import EQUIVALENT
 
-    sources = {file: expressions(PACKAGE / file) for file, _, _ in EQUIVALENT}
-    gone = [(file, old) for file, old, _ in EQUIVALENT if old not in sources[file]]
+    gone = [(file, old) for file, old, _new in EQUIVALENT if old not in expressions_of(file)]
     assert gone == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -165,22 +166,24 @@ def test_topics_of_another_aspect_have_no_value_per_query_and_are_named() -> Non
     assert counts[str(CAM_10)] == 4
 
 
-@pytest.mark.parametrize("names", [("qid", "label"), ("query_id", "relevance")])
+@pytest.mark.parametrize(("qid", "label"), [("qid", "label"), ("query_id", "relevance")])
 def test_the_remedy_works_for_the_columns_of_pyterrier_and_of_ir_measures(
-    names: tuple[str, str],
+    qid: str, label: str
 ) -> None:
-    """It named columns that qrels of ir-measures lack."""
-    qrels = read(OTHER_TOPIC).rename(
-        columns={"qid": names[0], "docno": "doc_id", "label": names[1]}
-    )
+    """Topics 1 to 3 have labels of relevance, topic 4 has none; the warning has code to leave it out."""
+    qrels = read(OTHER_TOPIC)
     run = RUN.rename(columns={"qid": "query_id", "docno": "doc_id"})
     with pytest.warns(ma.MultiAspectWarning, match="Leave these topics out") as caught:
-        ir_measures.calc_aggregate([nDCG @ 10, CAM_10], read(OTHER_TOPIC).pipe(rename_columns), run)
+        ir_measures.calc_aggregate([nDCG @ 10, CAM_10], rename_columns(qrels), run)
     message = str(caught[0].message)
     assert "(query_id and relevance, where the columns are named so)" in message
-    remedy = message.partition("as in ")[2].partition(" (")[0].replace("'qid'", repr(names[0]))
-    labelled = eval(remedy.replace("'label'", repr(names[1])), {"qrels": qrels})
-    assert sorted(labelled[names[0]].unique()) == ["1", "2", "3"]
+
+    # As in: … as in qrels[qrels['label'].…] (query_id and relevance, where …)
+    code = re.search(r"as in (.*?) \(", message)[1]
+    code = code.replace("'qid'", repr(qid)).replace("'label'", repr(label))
+    renamed = qrels.rename(columns={"qid": qid, "docno": "doc_id", "label": label})
+    labelled = eval(code, {"qrels": renamed})
+    assert sorted(labelled[qid].unique()) == ["1", "2", "3"]
 
 
 def rename_columns(qrels: pd.DataFrame) -> pd.DataFrame:
@@ -202,55 +205,68 @@ def test_an_experiment_requires_values_on_the_same_topics(options: dict[str, Any
         )
 
 
-def test_an_experiment_averages_where_topics_or_measures_agree(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left_out_of", ["topics", "qrels"])
+def test_an_experiment_averages_where_topics_agree(left_out_of: str) -> None:
+    """If topic 4, which has no label of relevance, is left out, all measures have the same topics."""
     qrels = read(OTHER_TOPIC)
     labelled = qrels[qrels["qid"] != "4"]
-    for topics, judged in ((TOPICS[:3], qrels), (TOPICS, labelled)):
-        (means,) = pt.Experiment([RUN], topics, judged, [nDCG @ 10, CAM_10]).to_dict("records")
-        assert means["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
-        assert means[str(CAM_10)] == pytest.approx(
-            aggregate_values([CAM_10], labelled)[str(CAM_10)], abs=1e-12
-        )
-    for measure in (nDCG @ 10, CAM_10):
-        (means,) = pt.Experiment([RUN], TOPICS, qrels, [measure]).to_dict("records")
-        assert means[str(measure)] == pytest.approx(
-            aggregate_values([measure], qrels)[str(measure)], abs=1e-12
-        )
-    with pytest.raises(
-        ma.MultiAspectError, match="no label of relevance"
-    ):  # the means are saved, too
-        pt.Experiment(
-            [RUN],
-            TOPICS,
-            qrels,
-            [nDCG @ 10, CAM_10],
-            names=["a"],
-            perquery=True,
-            save_dir=str(tmp_path),
-        )
+    if left_out_of == "topics":
+        table = pt.Experiment([RUN], TOPICS.head(3), qrels, [nDCG @ 10, CAM_10])
+    else:
+        table = pt.Experiment([RUN], TOPICS, labelled, [nDCG @ 10, CAM_10])
+    (means,) = table.to_dict("records")
+    assert means["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
+    expected = aggregate_values([CAM_10], labelled)[str(CAM_10)]
+    assert means[str(CAM_10)] == pytest.approx(expected, abs=1e-12)
 
 
-def test_columns_of_integers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("measure", [nDCG @ 10, CAM_10], ids=["nDCG", "CAM"])
+def test_an_experiment_averages_one_measure(measure: Any) -> None:
+    qrels = read(OTHER_TOPIC)
+    (means,) = pt.Experiment([RUN], TOPICS, qrels, [measure]).to_dict("records")
+    expected = aggregate_values([measure], qrels)[str(measure)]
+    assert means[str(measure)] == pytest.approx(expected, abs=1e-12)
+
+
+def test_an_experiment_saves_no_means_over_different_topics(tmp_path: Path) -> None:
+    """Also for per-query values, the means are saved."""
+    options = {"names": ["a"], "perquery": True, "save_dir": str(tmp_path)}
+    with pytest.raises(ma.MultiAspectError, match="no label of relevance"):
+        pt.Experiment([RUN], TOPICS, read(OTHER_TOPIC), [nDCG @ 10, CAM_10], **options)
+
+
+@pytest.fixture
+def qrels_of_pytrec_eval(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The qrels that pytrec_eval is given, call by call."""
+    given: list[Any] = []
+    make_evaluator = ir_measures.pytrec_eval._evaluator
+
+    def record(measures: Any, qrels: Any) -> Any:
+        given.append(qrels)
+        return make_evaluator(measures, qrels)
+
+    monkeypatch.setattr(ir_measures.pytrec_eval, "_evaluator", record)
+    return given
+
+
+def test_columns_of_integers_are_left_alone(qrels_of_pytrec_eval: list[Any]) -> None:
     """Nothing changes for others, not even the order of the columns of pt.Experiment."""
-    calls: list[Any] = []
-    original = ir_measures.pytrec_eval._evaluator
-    monkeypatch.setattr(
-        ir_measures.pytrec_eval,
-        "_evaluator",
-        lambda m, qrels: calls.append(qrels) or original(m, qrels),
-    )
     qrels = as_ir_measures(ALONE)
     ir_measures.calc_aggregate([nDCG], qrels, as_ir_measures(RUN))
-    assert calls[0] is qrels
+    assert qrels_of_pytrec_eval[0] is qrels
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", "Int64", "object"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", "Int64"])
 def test_types_of_labels(dtype: str) -> None:
+    qrels = read().astype({"label": dtype})
+    values = aggregate_values([nDCG @ 10, Judged @ 3], qrels)
+    assert values == pytest.approx({name: EXPECTED[name] for name in values}, abs=1e-12)
+
+
+def test_labels_that_are_objects() -> None:
     qrels = read()
-    qrels["label"] = qrels["label"].astype(dtype)
-    if dtype == "object":
-        qrels["label"] = [None if pd.isna(label) else int(label) for label in qrels["label"]]
-        qrels["label"] = qrels["label"].astype(object)
+    labels = [None if pd.isna(label) else int(label) for label in qrels["label"]]
+    qrels["label"] = pd.Series(labels, index=qrels.index, dtype=object)
     values = aggregate_values([nDCG @ 10, Judged @ 3], qrels)
     assert values == pytest.approx({name: EXPECTED[name] for name in values}, abs=1e-12)
 
@@ -280,15 +296,19 @@ def test_other_measures_take_fractional_labels() -> None:
 
 
 def test_user_defined_measures_see_all_rows() -> None:
-    sizes: list[int] = []
-    measure = ir_measures.define_byquery(
-        lambda qrels, run: sizes.append(int(qrels["trust"].notna().sum())) or float(len(qrels)),
-        name="Rows",
-    )
+    """Also those without a label of relevance, and all columns."""
+    numbers_of_trust_labels: list[int] = []
+
+    def count_rows(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
+        numbers_of_trust_labels.append(int(qrels["trust"].notna().sum()))
+        return float(len(qrels))
+
+    measure = ir_measures.define_byquery(count_rows, name="Rows")
     values = aggregate_values([measure, nDCG @ 10], read())
-    assert values["Rows"] == np.mean([4, 3, 2, 0])  # topic 4 has a run only
+    # Topic 1 has d1 to d4, topic 2 d1, d5 and d9, topic 3 d2 and d3; topic 4 has a run only.
+    assert values["Rows"] == np.mean([4, 3, 2, 0])
     assert values["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
-    assert sum(sizes) == 6
+    assert sum(numbers_of_trust_labels) == 6  # all that TRUST has
 
 
 def test_no_label_of_relevance_at_all() -> None:
@@ -300,17 +320,12 @@ def test_no_label_of_relevance_at_all() -> None:
 
 
 def test_topics_with_negative_labels_only_reach_pytrec_eval_as_zeros(
-    monkeypatch: pytest.MonkeyPatch,
+    qrels_of_pytrec_eval: list[Any],
 ) -> None:
     """It reads beyond its memory on them."""
     qrels = read()
-    qrels.loc[(qrels["qid"] == "2") & qrels["label"].notna(), "label"] = -2
-    calls: list[Any] = []
-    original = ir_measures.pytrec_eval._evaluator
-    monkeypatch.setattr(
-        ir_measures.pytrec_eval,
-        "_evaluator",
-        lambda m, qrels: calls.append(qrels) or original(m, qrels),
-    )
+    is_topic_2 = (qrels["qid"] == "2") & qrels["label"].notna()
+    qrels.loc[is_topic_2, "label"] = -2
     aggregate_values([nDCG @ 10], qrels)
-    assert calls[0].groupby("query_id")["relevance"].max().to_dict() == {"1": 2, "2": 0, "3": 1}
+    highest_labels = qrels_of_pytrec_eval[0].groupby("query_id")["relevance"].max()
+    assert highest_labels.to_dict() == {"1": 2, "2": 0, "3": 1}

@@ -58,40 +58,58 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.every(5)
-@pytest.mark.parametrize("qids", [QIDS, ["mean", "all"]], ids=" ".join)
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_values_come_back_exactly(
-    suffix: str, qids: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_values_are_those_of_lines_of_json(suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command = write_files(QIDS)  # writes the values of each topic
+    assert main([*command, "-o", f"values.{suffix}", "b,x", "a"]) == 0
+    assert main([*command, "--format", "jsonl", "b,x", "a"]) == 0
+    printed = io.BytesIO(capsys.readouterr().out.encode())
+    expected = ma.read_values(printed, format="jsonl")
+    pd.testing.assert_frame_equal(ma.read_values(f"values.{suffix}"), expected, check_exact=True)
+
+
+@pytest.mark.every(5)
+@pytest.mark.parametrize("qids", [QIDS, ["mean", "all"]], ids=" ".join)  # also names of aggregates
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_values_come_back_exactly(suffix: str, qids: list[str]) -> None:
     command = write_files(qids)
-    assert main([*command, "-o", f"pq.{suffix}", "b,x", "a"]) == 0
-    if "all" not in qids:  # the topic of aggregates in lines
-        assert main([*command, "--format", "jsonl", "b,x", "a"]) == 0
-        expected = ma.read_values(io.BytesIO(capsys.readouterr().out.encode()), format="jsonl")
-        pd.testing.assert_frame_equal(ma.read_values(f"pq.{suffix}"), expected, check_exact=True)
-    result = ma.read_values(f"pq.{suffix}")
+    assert main([*command, "-o", f"values.{suffix}", "b,x", "a"]) == 0
+
+    result = ma.read_values(f"values.{suffix}")
+
     assert list(result.columns) == ["name", "qid", "measure", "value"]
     assert set(result["qid"]) == {*qids}
-    scales = {"relevance": 2, "credibility": 3}
-    cost = str(ma.ESL(wanted=2).on("relevance", scales))
-    assert result.attrs["measures"] == {
-        "cam": str(ma.CAM(aspects=scales) @ 10),
-        "ESL(wanted=2)": cost,
-        "cost": cost,
-        "map": "AP",
-    }
-    # The means are those that the shell writes.
-    assert main([*command[:-1], "-o", "means.csv", "b,x", "a"]) == 0
-    means = (
-        pd.read_csv("means.csv", dtype=str).set_index("name").astype(float)
-    )  # rounded correctly by any pandas
+    *means_command, per_topic = command
+    assert per_topic == "-q"
+    assert main([*means_command, "-o", "means.csv", "b,x", "a"]) == 0
+    # Any version of pandas rounds correctly if it reads text first.
+    means = pd.read_csv("means.csv", dtype=str).set_index("name").astype(float)
     pd.testing.assert_frame_equal(
         ma.aggregate(result).set_index("name"), means, check_exact=True, check_index_type=False
     )
-    tests = compare_with_baseline(result, "a").set_index("measure")
-    # Lower is better, which the label alone does not say.
-    assert tests.loc["cost", "wins"] == tests.loc["ESL(wanted=2)", "wins"]
-    assert [*lower_is_better_labels(result)] == ["ESL(wanted=2)", "cost"]
+
+
+@pytest.mark.every(5)
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_measures_come_back_with_the_values(suffix: str) -> None:
+    """Values have the label of a measure; the file also has its definition, and so its direction."""
+    command = write_files(QIDS)
+    assert main([*command, "-o", f"values.{suffix}", "b,x", "a"]) == 0
+
+    result = ma.read_values(f"values.{suffix}")
+
+    scales = {"relevance": 2, "credibility": 3}
+    esl = str(ma.ESL(wanted=2).on("relevance", scales))
+    assert result.attrs["measures"] == {
+        "cam": str(ma.CAM(aspects=scales) @ 10),
+        "ESL(wanted=2)": esl,
+        "cost": esl,
+        "map": "AP",
+    }
+    # Lower is better, which the label "cost" does not say.
+    assert list(lower_is_better_labels(result)) == ["ESL(wanted=2)", "cost"]
+    wins = compare_with_baseline(result, "a").set_index("measure")["wins"]
+    assert wins["cost"] == wins["ESL(wanted=2)"]
 
 
 def test_what_a_terminal_prints_and_compressed_files(capsys: pytest.CaptureFixture[str]) -> None:
@@ -284,51 +302,66 @@ def test_pandas_writes_definitions_as_the_shell_does(suffix: str, values: pd.Dat
     pd.testing.assert_frame_equal(ma.analysis.correlation(result), ma.analysis.correlation(values))
 
 
-def test_only_names_of_other_measures_are_defined(values: pd.DataFrame) -> None:
-    table = with_definitions(values)
-    defined = table.loc[table["definition"].notna(), "measure"].unique()
-    assert defined.tolist() == ["cam", "cost"]
-    own = ma.evaluate(RUNS, QRELS, ["AP", ma.ESL(wanted=2)], progress=False)
-    assert list(with_definitions(own).columns) == ["name", "qid", "measure", "value"]
+def test_only_names_of_other_measures_are_defined() -> None:
+    measures = {"cam": ma.CAM(aspects=SCALED) @ 5, "cost": ma.ESL(wanted=2), "AP": "AP"}
+    table = with_definitions(ma.evaluate(RUNS, QRELS, measures, progress=False))
+    has_definition = table["definition"].notna()
+    assert table.loc[has_definition, "measure"].unique().tolist() == ["cam", "cost"]
+
+
+def test_names_of_measures_need_no_column_of_definitions() -> None:
+    values = ma.evaluate(RUNS, QRELS, ["AP", ma.ESL(wanted=2)], progress=False)
+    assert list(with_definitions(values).columns) == ["name", "qid", "measure", "value"]
+
+
+def join_tables(first: str, second: str) -> None:
+    """Write the rows of two files with the same header to both.csv."""
+    _header, *rows = Path(second).read_text().splitlines(keepends=True)
+    Path("both.csv").write_text(Path(first).read_text() + "".join(rows))
 
 
 def test_two_tables_together() -> None:
-    """A row of aggregates made a topic of it, and a label another measure."""
+    """Tables of two runs, here of one file under two names, are read as one."""
     command = write_files(["q1", "q2"])
-    for name, options in {
-        "one": [],
-        "two": ["--aspects", '{"relevance": 2, "credibility": 4}'],
-    }.items():
-        assert main([*command, *options, "-o", f"{name}.csv", f"{name}=a"]) == 0
-    both = Path("one.csv").read_text() + Path("two.csv").read_text().partition("\n")[2]
-    Path("both.csv").write_text(both)
-    with pytest.raises(
-        MultiAspectError, match=r"both\.csv: expected one definition of the measure .*, got CAM\("
-    ):
-        ma.read_values("both.csv")
+    assert main([*command, "-o", "one.csv", "one=a"]) == 0
     assert main([*command, "-o", "two.csv", "two=a"]) == 0
-    Path("both.csv").write_text(
-        Path("one.csv").read_text() + Path("two.csv").read_text().partition("\n")[2]
-    )
+    join_tables("one.csv", "two.csv")
+
     result = ma.read_values("both.csv")
+
     assert set(result["qid"]) == {"q1", "q2"}
-    means = ma.aggregate(result)
-    pd.testing.assert_frame_equal(
-        means[1:].drop(columns="name").reset_index(drop=True), means[:1].drop(columns="name")
-    )
+    means = ma.aggregate(result).set_index("name")
+    pd.testing.assert_series_equal(means.loc["one"], means.loc["two"], check_names=False)
+
+
+def test_two_tables_of_other_scales_are_refused_together() -> None:
+    """One label stands for two measures."""
+    command = write_files(["q1", "q2"])
+    assert main([*command, "-o", "one.csv", "one=a"]) == 0
+    other_scales = ["--aspects", '{"relevance": 2, "credibility": 4}']
+    assert main([*command, *other_scales, "-o", "two.csv", "two=a"]) == 0
+    join_tables("one.csv", "two.csv")
+    message = r"both\.csv: expected one definition of the measure .*, got CAM\("
+    with pytest.raises(MultiAspectError, match=message):
+        ma.read_values("both.csv")
 
 
 @pytest.mark.parametrize(
     "definition", ["Mine", "Mine(x=3)@10", "CAM(base='Mine@5')", "MeanOf(measures=['Mine','AP'])"]
 )
 def test_measures_of_other_programs_are_text(definition: str) -> None:
-    cell = f'"{definition}"'
-    Path("values.csv").write_text(DEFINED.format(cell, cell) + "b,q1,AP,1,\n")
+    """A definition with a measure Mine, which is not registered here, is kept, with a warning if it is used."""
+    lines = [
+        "name,qid,measure,value,definition",
+        f'a,q1,x,0.5,"{definition}"',
+        f'a,q2,x,1,"{definition}"',
+        "b,q1,AP,1,",
+    ]
+    Path("values.csv").write_text("\n".join(lines) + "\n")
     result = ma.read_values("values.csv")
     assert result.attrs["measures"] == {"x": definition}
-    with pytest.warns(
-        MultiAspectWarning, match=r"recorded as the measure .*Mine.*, which cannot be parsed here"
-    ):
+    message = r"recorded as the measure .*Mine.*, which cannot be parsed here"
+    with pytest.warns(MultiAspectWarning, match=message):
         assert measures_by_label(result)["x"] is None
 
 
