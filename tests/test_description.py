@@ -2091,8 +2091,7 @@ def test_counts_of_answers() -> None:
     printed = str(description)
     # 12 topics of 4 systems are 48 answers.
     assert printed.startswith("48 judged answers, 96 judgments by 2 judges, 12 topics, 2 aspects")
-    # The short form counts each judge's judgment of an answer.
-    assert "96 judged answers" in repr(description)
+    assert "48 judged answers, 96 judgments by 2 judges, 12 topics, 2 aspects" in repr(description)
     # Answers have no threshold.
     assert "positive" not in printed
 

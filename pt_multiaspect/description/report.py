@@ -25,7 +25,7 @@ from .between import contingency, gap_shares
 from .findings import apply_rules, findings_table, propose_scales
 from .scales import Judged, read_answers_judged, read_judged, scale_to_declare
 from .statistics import Finding, Statistics, dependences, has_distance, run_statistics
-from .view import blocks
+from .view import blocks, judged_counts
 
 
 def describe(
@@ -386,9 +386,9 @@ class Description(View):
         return view
 
     def _counts(self) -> str:
-        """Return the numbers of judged documents, topics, aspects and findings, in words."""
+        """Return the numbers of documents or answers, topics, aspects and findings, in words."""
         counts = [
-            number_of(self.n_documents, f"judged {self._statistics.noun}"),
+            *judged_counts(self._statistics),
             number_of(self.n_topics, "topic"),
             number_of(len(self.per_aspect), "aspect"),
             number_of(len(self.findings), "finding"),

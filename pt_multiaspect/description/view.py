@@ -43,7 +43,7 @@ def blocks(
 ) -> list[Block]:
     """Return the whole report, findings first."""
     counts = [
-        *_judged_counts(statistics),
+        *judged_counts(statistics),
         number_of(statistics.n_topics, "topic"),
         number_of(len(statistics.per_aspect), "aspect"),
     ]
@@ -58,7 +58,7 @@ def blocks(
     return report
 
 
-def _judged_counts(statistics: Statistics) -> list[str]:
+def judged_counts(statistics: Statistics) -> list[str]:
     """Return in words the number of judged documents or answers.
 
     If several judges judge answers, the number of their judgments follows.
