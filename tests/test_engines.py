@@ -237,15 +237,18 @@ def test_the_code_of_the_page_gives_the_values_of_one_process(
 @pytest.mark.parametrize("engine", CLUSTERS)
 def test_a_worker_that_is_killed_is_replaced(engine, by, qrels, parquet, expected, folder, request):
     """The first part that is evaluated ends the process of its worker, as the system does without memory."""
-    killed = folder / f"killed {engine} {by}"
-    others = {
-        "ma": SimpleNamespace(
-            evaluator=lambda *a, **k: killing_once(ma.evaluator(*a, **k), str(killed))
-        )
-    }
-    names = {**others, "qrels": qrels, "measures": MEASURES, **read(engine, parquet, request)}
+    pid_file = folder / f"killed {engine} {by}"
+
+    def evaluator(*arguments: Any, **options: Any) -> Any:
+        return killing_once(ma.evaluator(*arguments, **options), str(pid_file))
+
+    # The code of the page, with this evaluator instead of that of the package.
+    names = {"ma": SimpleNamespace(evaluator=evaluator), "qrels": qrels, "measures": MEASURES}
+    names |= read(engine, parquet, request)
     exec(code_for(engine, by), names)
-    assert int(killed.read_text()) != os.getpid()
+
+    pid_of_killed_worker = int(pid_file.read_text())
+    assert pid_of_killed_worker != os.getpid()
     check(names["perquery"], expected)
 
 
@@ -322,14 +325,20 @@ def test_the_code_for_files_gives_the_values_of_one_process(
 def test_a_worker_that_is_killed_while_it_evaluates_a_file(
     engine, qrels, run_files, expected, folder, request
 ):
-    killed = folder / f"killed file {engine}"
-    others = SimpleNamespace(
-        evaluator=lambda *a: killing_once(ma.evaluator(*a), str(killed)), read_run=ma.read_run
-    )
-    names = {"__name__": "__main__", "ma": others, "pd": pd, "qrels": qrels, "measures": MEASURES}
+    """The first file that is evaluated ends the process of its worker; the engine evaluates it again."""
+    pid_file = folder / f"killed file {engine}"
+
+    def evaluator(*arguments: Any) -> Any:
+        return killing_once(ma.evaluator(*arguments), str(pid_file))
+
+    # The code of the page, with this evaluator instead of that of the package.
+    package = SimpleNamespace(evaluator=evaluator, read_run=ma.read_run)
+    names = {"__name__": "__main__", "ma": package, "pd": pd, "qrels": qrels, "measures": MEASURES}
     names |= find_engine(engine, request)
     exec(OF_A_FILE + FILE_BLOCKS[engine], names)
-    assert int(killed.read_text()) != os.getpid()
+
+    pid_of_killed_worker = int(pid_file.read_text())
+    assert pid_of_killed_worker != os.getpid()
     check(names["perquery"], expected)
 
 

@@ -52,9 +52,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("strategy", ["random", "group_by_length"])
-def test_evaluation_rows_in_another_order(folder: Path, tmp_path: Path, strategy: str) -> None:
-    """The recipe for transformers' own trainer."""
+@pytest.mark.parametrize(
+    ("strategy", "keeps_order"), [("random", True), ("group_by_length", False)]
+)
+def test_evaluation_rows_in_another_order(
+    folder: Path, tmp_path: Path, strategy: str, keeps_order: bool
+) -> None:
+    """The recipe for transformers' own trainer, which may evaluate rows by the length of their texts.
+
+    Each row has its number as a second label, by which the labels of the predictions are found.
+    """
     labels = PAIRS.rename(columns={"label": "relevance"}).set_index(["qid", "docno"])
     Y = labels[["relevance", "understandability", "credibility"]]
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -69,7 +76,7 @@ def test_evaluation_rows_in_another_order(folder: Path, tmp_path: Path, strategy
 
     def compute_metrics(output: Any) -> dict[str, float]:
         outputs.append(output)
-        rows = output.label_ids[1]
+        _relevance, rows = output.label_ids
         return {"TOMA": ma.ranking_score(Y.iloc[rows], output.predictions[:, 0], measure=TOMA)}
 
     trainer = transformers.Trainer(
@@ -82,17 +89,18 @@ def test_evaluation_rows_in_another_order(folder: Path, tmp_path: Path, strategy
         compute_metrics=compute_metrics,
     )  # fmt: skip
     value = trainer.evaluate()["eval_TOMA"]
+
     (output,) = outputs
-    rows, scores = output.label_ids[1], output.predictions[:, 0]
-    assert (rows == np.arange(len(Y))).all() is np.bool_(strategy == "random")
+    _relevance, rows = output.label_ids
+    scores = output.predictions[:, 0]
+    is_in_order = bool((rows == np.arange(len(Y))).all())
+    assert is_in_order == keeps_order
     run = PAIRS[["qid", "docno"]].iloc[rows].assign(score=scores)
-    assert value == pytest.approx(
-        ma.evaluate(run, HEALTH.qrels, TOMA, progress=False)["value"].mean(), abs=1e-12
-    )
-    if strategy == "group_by_length":
-        assert ma.ranking_score(Y, scores, measure=TOMA) != pytest.approx(
-            value, abs=1e-3
-        )  # by position
+    values = ma.evaluate(run, HEALTH.qrels, TOMA, progress=False)["value"]
+    assert value == pytest.approx(values.mean(), abs=1e-12)
+    if not keeps_order:
+        # Labels matched by position are those of other rows; with names, they are refused.
+        assert ma.ranking_score(Y, scores, measure=TOMA) != pytest.approx(value, abs=1e-3)
         with pytest.raises(MultiAspectError, match="in a different order"):
             ma.ranking_score(Y, pd.Series(scores, index=Y.index[rows]), measure=TOMA)
 
@@ -103,17 +111,22 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "howto" / "rerankers.md
 def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its code runs word for word, and does what the text says."""
     monkeypatch.chdir(tmp_path)
-    page: dict[str, Any] = {"__name__": "__main__"}
+    page: dict[str, Any] = {"__name__": "__main__"}  # the names that the code defines
     for block in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL):
         if "from torchmetrics" in block:
             pytest.importorskip("torchmetrics")
         exec(compile(block, PAGE.name, "exec"), page)
-    values = page["log"]["eval_TOMA@5"]
-    assert page["chosen"]["TOMA@5"] == pytest.approx(values.max(), abs=1e-3)
-    assert values.max() > values.iloc[-1]
-    assert (page["rows"] != np.arange(len(page["Y"]))).any()
-    value = ma.ranking_score(page["Y"].iloc[page["rows"]], page["scores"], measure=page["TOMA"])
-    assert float(page["metric"].compute()) == pytest.approx(value, abs=1e-6)
-    again = (torch.tensor(page[name][:7]) for name in ("rows", "scores"))  # a sampler repeats them
-    page["metric"].update(*again)
-    assert float(page["metric"].compute()) == pytest.approx(value, abs=1e-6)
+
+    # The model of the best epoch is chosen, which is not the last one.
+    values_by_epoch = page["log"]["eval_TOMA@5"]
+    assert page["chosen"]["TOMA@5"] == pytest.approx(values_by_epoch.max(), abs=1e-3)
+    assert values_by_epoch.max() > values_by_epoch.iloc[-1]
+
+    # Rows are evaluated in another order; labels are found by their numbers.
+    rows, scores, metric = page["rows"], page["scores"], page["metric"]
+    assert (rows != np.arange(len(page["Y"]))).any()
+    value = ma.ranking_score(page["Y"].iloc[rows], scores, measure=page["TOMA"])
+    assert float(metric.compute()) == pytest.approx(value, abs=1e-6)
+    # A sampler may repeat rows, so that all processes have as many: they count once.
+    metric.update(torch.tensor(rows[:7]), torch.tensor(scores[:7]))
+    assert float(metric.compute()) == pytest.approx(value, abs=1e-6)

@@ -589,7 +589,7 @@ def test_a_lambda_per_call_is_slow_and_gets_a_warning() -> None:
 
 @pytest.mark.slow
 def test_what_is_defined_in_a_function_is_not_pickled() -> None:
-    """A class in a function cannot be pickled, so that check_measure passes without trying it."""
+    """A class in a function cannot be pickled; check_measure does not ask for it."""
 
     class Local(type(ma.DCG)):
         """Cannot be imported by its name."""
