@@ -644,7 +644,7 @@ def test_labels_of_measures_of_which_lower_is_better(name, rank_by):
 @LOWER_IS_BETTER
 @pytest.mark.parametrize("rank_by", ["mean", "query"])
 def test_negative_values_of_measures_of_which_lower_is_better_are_refused(name, rank_by):
-    """The user has turned them already."""
+    """Whoever negates values of which lower is better has turned them: they must not be turned twice."""
     perquery = opposite_values(name)
     is_other = perquery["measure"] == name
     negated = perquery.assign(value=perquery["value"].mask(is_other, -perquery["value"]))

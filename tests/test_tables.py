@@ -489,7 +489,7 @@ def test_negative_values_of_a_measure_are_refused_those_of_a_direction_are_not()
 def test_values_with_a_given_direction_are_averaged(
     direction: str, cell_of_a: str, cell_of_b: str
 ) -> None:
-    """Also if the label or the record of the frame names a measure that is added up, such as NumRet."""
+    """With a direction, values are averaged also if the label or the record names NumRet, which is added up."""
     frame = long({"NumRet": {"a": [1.0, 4.0], "b": [2.0, 8.0]}})
     frame.attrs["measures"] = {"NumRet": "NumRet"}
     body = cells(to_latex(frame, {"NumRet": direction}))

@@ -498,7 +498,7 @@ LINE_OF_FORMAT = {
 @pytest.mark.parametrize("value", ["1" + "0" * 400, "-1" + "0" * 400, "1" + "0" * 5000])
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_value_of_many_digits_is_an_error(tmp_path, format, value):
-    """It has no number of Python's; the message does not repeat all digits."""
+    """No float is as large; the message does not repeat all digits."""
     path = tmp_path / "values"
     path.write_text(LINE_OF_FORMAT[format].format(value=value))
     with pytest.raises(ma.MultiAspectError) as caught:

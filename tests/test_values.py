@@ -376,7 +376,7 @@ def test_new_values_are_added_and_changed_ones_are_reported(
 def test_aspects_without_positive_labels_are_left_out(
     mean: Any, by_reference: Any, expected: dict[str, float]
 ) -> None:
-    """With empty='drop', the weights of the other aspects are those of all."""
+    """With empty='drop', only aspects with a positive label on the topic count, by their weights."""
     aspects = ("relevance", "credibility", "trust")
     labels_by_rank = {
         "q1": [(1, 0, 1), (0, 1, 0)],
