@@ -50,6 +50,7 @@ def read_nan(value: float | None) -> float:
 
 @pytest.mark.parametrize("number", range(11))
 def test_standard_errors_of_the_golden_cases(number: int) -> None:
+    """Errors, degrees of freedom, intervals and p-values are those of an independent computation."""
     cases = golden_cases("t")
     assert len(cases) == 11
     given, expected = cases[number]["given"], cases[number]["expected"]

@@ -1190,6 +1190,7 @@ def test_ranks_below_the_cutoff_are_not_told_as_hidden() -> None:
 def test_comparisons_show_the_documents_that_differ_most_and_tell_of_the_others(
     measure, depth, expected_notes
 ) -> None:
+    """Twenty differences are shown; a line has the number and the sum of the others."""
     docnos = [f"d{number:03d}" for number in range(71)]
     labels = {
         docno: {"relevance": number % 2, "credibility": 1} for number, docno in enumerate(docnos)

@@ -702,6 +702,7 @@ def test_the_command_line_shows_groups(cli, trec_files) -> None:
 
 
 def test_the_command_line_shows_means_and_tests_of_groups(cli, trec_files) -> None:
+    """Means, p-values and wins are those of the analyses of the printed per-query values."""
     (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
     group_of_topic = dict(line.split(maxsplit=1) for line in FILE.splitlines())
     with_tests = ("--interval", "mean", "--baseline", "beta")
@@ -729,6 +730,7 @@ def test_the_command_line_shows_means_and_tests_of_groups(cli, trec_files) -> No
 
 
 def test_the_command_line_sorts_groups(cli, trec_files) -> None:
+    """Within each group, runs are sorted, and the best is marked; intervals need more than one topic."""
     (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
     options = ("--sort", "AP", "--interval", "mean", "--baseline", "beta", "--format", "table")
     code, out, _ = cli(
@@ -754,7 +756,8 @@ def test_the_command_line_sorts_groups(cli, trec_files) -> None:
         has_best = any("*" in row for row in rows)
         assert has_best == (len(set(values)) > 1)
         n_intervals = sum("[" in row for row in rows)
-        assert n_intervals == (0 if group == "last" else 4)  # "last" has one topic
+        expected_intervals = 0 if group == "last" else 4  # "last" has one topic
+        assert n_intervals == expected_intervals
     assert " Topics: easy 2, hard one 3, last 1.\n" in out
 
 

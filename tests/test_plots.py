@@ -1346,6 +1346,7 @@ def areas_of(ax) -> dict[str, float]:
     [(None, None), ("holm", None), ("holm", ["run 0", "run 1", "run 2"])],
 )
 def test_hatched_weightings_are_those_that_are_not_significant(correction, baseline):
+    """What is not hatched is the fraction of weightings under which the difference is significant."""
     is_run_0 = PERQUERY["name"] == "run 0"
     perquery = PERQUERY.assign(value=PERQUERY["value"] + 0.5 * is_run_0)
     if correction is None:

@@ -85,6 +85,7 @@ def test_golden_estimates_by_double_sampling() -> None:
 
 @pytest.mark.parametrize(("n", "n_further"), [(4, 1), (4, 2), (6, 60), (20, 5), (12, 0), (30, 100)])
 def test_every_column_is_that_of_the_reference(n, n_further) -> None:
+    """Estimates, intervals, λ, deviations and numbers of topics are those of plain Python."""
     human_ndcg, model_ndcg = draw_values(n, n_further)  # of the runs a, b and c
     human_cam, model_cam = draw_values(n, n_further, bias=-0.2, seed=1)
     human = pd.concat([human_ndcg, human_cam.assign(measure="CAM@10")])

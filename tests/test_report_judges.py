@@ -275,6 +275,7 @@ def test_missing_and_unjudged_labels_are_none(marked_by: str) -> None:
 def test_each_judge_is_combined_as_all_are_and_over_the_topics_of_the_report(
     topics: list[str], counts: str, difference: str
 ) -> None:
+    """The labels of each judge are combined as those of all, over the topics that have values."""
     pytest.importorskip("krippendorff")
     labels_by_answer = {  # the labels that each judge gave in three repetitions
         ("q0", "long"): [1, 1, 1],
