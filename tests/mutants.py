@@ -74,7 +74,8 @@ TESTS = {
     "datasets": "datasets irds pyterrier_datasets",
     "description": "description label_warnings aspect_warnings judges value_tables",
     "evaluation": "evaluation aggregation evaluator groups_of_topics value_files topics "
-    "many_runs pipelines intervals fill_labels topics_of_runs value_tables baseline correlation",
+    "many_runs pipelines intervals fill_labels topics_of_runs value_tables baseline correlation "
+    "nested_topics clusters macro_means",
     "explanation": "explanations testing",
     "io": "io fast_reading parquet_files delimited_files comments run_headers runs_without_scores pipelines "
     "nul_ids fuzzing beir_files prediction_files json_files value_tables datasets",
