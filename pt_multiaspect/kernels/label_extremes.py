@@ -55,8 +55,8 @@ class AttainableGains:
         return _sums_of_first(self.discounts)
 
     @cached_property
-    def steps(self) -> Floats:
-        """The difference of each positive level and the level below it, shape (n_steps,)."""
+    def heights(self) -> Floats:
+        """The height of each step, a positive level minus the level below it, shape (n_steps,)."""
         return np.diff(self.levels)
 
     @cached_property
@@ -152,22 +152,23 @@ class AttainableGains:
     def ideal(self, counts: Ints) -> Floats:
         """Return the sum of the ideal ranking, Σ discount · gain, given the `counts` of documents.
 
-        A gain is the sum of the steps up to its level. The n documents that reach a level have the
-        first n ranks of the ideal ranking, so the step to this level is counted with the first n
-        discounts. For the gains 3, 1 and 1, it is 1 · (d1 + d2 + d3) + 2 · d1: three documents take
-        the step from 0 to 1, and one the step from 1 to 3.
+        The sum is taken by steps instead of documents. If n documents are above a step, they have
+        the first n ranks of the ideal ranking, so that the step adds its height · the sum of the
+        first n discounts. The gains 3, 1 and 1 have two steps: three documents are above the step
+        from 0 to 1, and one is above the step from 1 to 3. The sum is 1 · (d1 + d2 + d3) + 2 · d1.
 
         Parameters
         ----------
         counts : ndarray of int, shape (..., n_steps)
-            The number of documents at or above each positive level.
+            The number of documents above each step, which have its positive level or a higher one.
 
         Returns
         -------
         ndarray of float, shape (...)
         """
+        # `cumulated[n]` is the sum of the first n discounts.
         sums_of_first_discounts = self.cumulated[counts]  # (..., n_steps)
-        ideal = sums_of_first_discounts @ self.steps
+        ideal = sums_of_first_discounts @ self.heights
         return np.asarray(ideal, dtype=np.float64)
 
     def discounts_of_next(self, n_above: Ints, n_next: Ints) -> Floats:
@@ -211,10 +212,7 @@ def highest_ratios(weights: Floats, gains: AttainableGains) -> Extremes:
     """
     weighted = _weighted_open_documents(weights, gains)
     n_problems = len(weights)
-    # All problems at once could take too much memory.
-    n_cells_per_level = len(weighted) + 1
-    cells_per_problem = n_cells_per_level * len(gains.levels)
-    problems_at_once = max(1, _BATCH // cells_per_problem)
+    problems_at_once = _problems_at_once(len(weighted), len(gains.levels))
     value = np.zeros(n_problems)
     exact = np.ones(n_problems, dtype=np.bool_)
     for first in range(0, n_problems, problems_at_once):
@@ -224,6 +222,17 @@ def highest_ratios(weights: Floats, gains: AttainableGains) -> Extremes:
         value[batch] = extremes.value
         exact[batch] = extremes.exact
     return Extremes(value, exact)
+
+
+def _problems_at_once(n_documents: int, n_levels: int) -> int:
+    """Return how many problems can be solved together without taking too much memory.
+
+    The largest arrays have an element per problem, per number of documents that get a higher gain
+    (0, 1, …, `n_documents`), and per level.
+    """
+    n_numbers = n_documents + 1
+    cells_per_problem = n_numbers * n_levels
+    return max(1, _BATCH // cells_per_problem)
 
 
 def _weighted_open_documents(weights: Floats, gains: AttainableGains) -> Ints:
@@ -257,19 +266,20 @@ def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[fl
 
     Returns
     -------
-    low, high : float
+    lowest, highest : float
         The extremes; 0 if the ideals can be 0.
     """
-    lowest = _sums_at_lowest_gains(weights, parts)
+    sums_at_lowest = _sums_at_lowest_gains(weights, parts)
     parts_with_choices = [gains for gains in parts if len(gains.open)]
     choices_of_maximum = _choices_of_maximum(weights, parts_with_choices)
-    high = _maximum_ratio(lowest, choices_of_maximum)
+    highest_ratio = _maximum_ratio(sums_at_lowest, choices_of_maximum)
     # If all gains can be 0, so can the ratio, and no ratio is lower.
-    if lowest.ideal == 0:
-        return 0.0, high
+    if sums_at_lowest.ideal == 0:
+        return 0.0, highest_ratio
     choices_of_minimum = _choices_of_minimum(weights, parts_with_choices)
-    low = _minimum_ratio(high, lowest, choices_of_minimum)
-    return low, high
+    # The search for the minimum goes down from any ratio that is not below it.
+    lowest_ratio = _minimum_ratio(highest_ratio, sums_at_lowest, choices_of_minimum)
+    return lowest_ratio, highest_ratio
 
 
 def _choices_of_maximum(weights: Floats, parts: Sequence[AttainableGains]) -> list[_Choices]:
@@ -288,8 +298,9 @@ def _choices_of_maximum(weights: Floats, parts: Sequence[AttainableGains]) -> li
 def _choices_of_minimum(weights: Floats, parts: Sequence[AttainableGains]) -> list[_Choices]:
     """Return the choices that minimise the ratio: how many documents of a part rise.
 
-    The lightest documents rise, as they add least to the numerator, and from the lowest gain to the
-    highest at once: numerator - ratio · ideal is concave in the gains, so it is minimal at an end.
+    The lightest documents rise, as they add least to the numerator. They rise from their lowest
+    gain to their highest at once: as the ideal is a convex function of the gains, numerator -
+    ratio · ideal is concave, and a concave function is minimal at an end of its range.
     """
     return [_choices_of_whole_rise(weights, gains) for gains in parts]
 
@@ -306,7 +317,11 @@ def _sums_at_lowest_gains(weights: Floats, parts: Sequence[AttainableGains]) -> 
 
 
 def _maximum_ratio(lowest: _Sums, choices: list[_Choices]) -> float:
-    """Return the maximum ratio by Dinkelbach's method: from 0 up, until nothing is higher."""
+    """Return the maximum ratio by Dinkelbach's method.
+
+    It begins with the ratio 0, which is not above the maximum. The best choices for a ratio have a
+    higher ratio, with which the next step begins; if they have none, the maximum is reached.
+    """
     highest = 0.0
     candidate = _ratio_of_best_choices(highest, lowest, choices, np.argmax)
     while candidate > highest:
@@ -316,7 +331,11 @@ def _maximum_ratio(lowest: _Sums, choices: list[_Choices]) -> float:
 
 
 def _minimum_ratio(start: float, lowest: _Sums, choices: list[_Choices]) -> float:
-    """Return the minimum ratio by Dinkelbach's method: from `start` down to the lowest."""
+    """Return the minimum ratio by Dinkelbach's method.
+
+    It begins with the ratio `start`, which is not below the minimum. The best choices for a ratio
+    have a lower ratio, with which the next step begins; if they have none, the minimum is reached.
+    """
     smallest = start
     candidate = _ratio_of_best_choices(smallest, lowest, choices, np.argmin)
     while candidate < smallest:
@@ -344,20 +363,21 @@ def _choices_of_whole_rise(weights: Floats, gains: AttainableGains) -> _Choices:
 
     They add it to the numerator, Σ weight · gain, and to the ideal. Open documents have several
     gains, all the same ones; they are sorted by weight, the lightest last. They rise from their
-    lowest to their highest gain by several *steps*, from each gain to the next one.
+    lowest to their highest gain by several *steps*, from each gain to the next one, whose heights
+    are the differences of these gains.
     """
-    n_open = len(gains.open)
-    free = _steps_of_open_documents(gains)
-    steps = gains.steps[free]
+    steps = _steps_of_open_documents(gains)
+    heights = gains.heights[steps]
+    # The numerator: weight · rise of each document.
+    rise = heights.sum()
     weights_of_open = weights[gains.open]
     lightest_first = weights_of_open[::-1]
-    rise = steps.sum()
     sums_of_weights = _sums_of_first(lightest_first)  # (n_open + 1,)
     numerator = sums_of_weights * rise
-
-    # To the ideal, they add the discounts of their ranks at each step, times the step.
-    added_discounts = _added_discounts(gains, free, n_open)  # (n_open + 1, n_steps)
-    added_by_step = added_discounts * steps
+    # The ideal: height · discount for each step of each document.
+    n_open = len(gains.open)
+    sums_of_discounts = _discounts_of_rising(gains, steps, n_open)  # (n_open + 1, n_steps)
+    added_by_step = sums_of_discounts * heights
     ideal = added_by_step.sum(axis=1)
     return _Choices(numerator, ideal)
 
@@ -367,18 +387,17 @@ def _choices_by_step(weights: Floats, gains: AttainableGains) -> list[_Choices]:
 
     They add it to the numerator, Σ weight · gain, and to the ideal. Open documents have several
     gains, all the same ones; they are sorted by weight, the heaviest first. A *step* leads from a
-    gain to the next one.
+    gain to the next one; its height is the difference of both.
     """
-    n_open = len(gains.open)
-    free = _steps_of_open_documents(gains)
-    steps = gains.steps[free]
+    steps = _steps_of_open_documents(gains)
     weights_of_open = weights[gains.open]
-    added_weights = _sums_of_first(weights_of_open)  # (n_open + 1,)
-    added_discounts = _added_discounts(gains, free, n_open)  # (n_open + 1, n_steps)
+    sums_of_weights = _sums_of_first(weights_of_open)  # (n_open + 1,)
+    n_open = len(gains.open)
+    sums_of_discounts = _discounts_of_rising(gains, steps, n_open)  # (n_open + 1, n_steps)
     choices: list[_Choices] = []
-    for step, discounts_of_step in zip(steps, added_discounts.T, strict=True):
-        numerator = step * added_weights
-        ideal = step * discounts_of_step
+    for height, discounts_of_step in zip(gains.heights[steps], sums_of_discounts.T, strict=True):
+        numerator = height * sums_of_weights
+        ideal = height * discounts_of_step
         choices.append(_Choices(numerator, ideal))
     return choices
 
@@ -401,16 +420,17 @@ def _steps_of_open_documents(gains: AttainableGains) -> slice:
     return slice(lowest_level, highest_level)
 
 
-def _added_discounts(gains: AttainableGains, free: slice, n_documents: int) -> Floats:
-    """Return the sums of the ideal discounts of 0, 1, … documents that rise by a step.
+def _discounts_of_rising(gains: AttainableGains, steps: slice, n_documents: int) -> Floats:
+    """Return the sum of the ideal discounts of 0, 1, … documents that rise by each of the steps.
 
-    `free` are the steps. The shape is (n_documents + 1, n_free_steps). Times the step, the sums are
-    what these documents add to the ideal.
+    In the ideal ranking, the rising documents follow those that are above the step anyway, at their
+    lowest gain. With 3 of these, 2 rising documents have the ranks 4 and 5. The shape is
+    (n_documents + 1, n_steps).
     """
-    # The documents that are above the step anyway have the first ranks; the rising ones follow.
-    n_above = gains.lowest_counts[free]  # (n_free_steps,)
+    n_above = gains.lowest_counts[steps]  # documents above each step anyway
     n_rising = np.arange(n_documents + 1)
-    return gains.discounts_of_next(n_above, n_rising[:, None])
+    column_of_numbers = n_rising[:, None]
+    return gains.discounts_of_next(n_above, column_of_numbers)
 
 
 def _ratio_of_best_choices(
@@ -419,22 +439,22 @@ def _ratio_of_best_choices(
     choices: list[_Choices],
     index_of_best: Callable[[Floats], np.intp],
 ) -> float:
-    """Return the ratio of those choices that maximise (or minimise) numerator - ratio · ideal.
+    """Return the ratio of those choices for which numerator - ratio · ideal is best.
 
-    It is a step of Dinkelbach's method. The difference is 0 for choices of the given ratio, so that
-    choices with a larger difference have a larger ratio; if there are none, the given ratio is the
-    maximum.
+    It is a step of Dinkelbach's method towards the maximum (or the minimum). The choices that gave
+    the `ratio` have a difference of 0. If others have a larger (smaller) difference, their ratio is
+    larger (smaller), and is returned; otherwise, the given ratio is the maximum (minimum).
 
     Parameters
     ----------
     ratio : float
-        The given ratio.
+        The ratio so far.
     lowest : _Sums
         Numerator and ideal if no document rises to a higher gain.
     choices : list of _Choices
         What 0, 1, … rising documents add to both: arrays of one element per number.
     index_of_best : callable
-        `numpy.argmax` to maximise, `numpy.argmin` to minimise.
+        `numpy.argmax` for the maximum, `numpy.argmin` for the minimum.
     """
     numerator = lowest.numerator
     ideal = lowest.ideal
@@ -527,19 +547,20 @@ class _Search:
         #: The number of nodes that each problem has been divided into, by branch and bound.
         self._n_nodes = np.zeros(n_problems, dtype=np.intp)
 
-        # As arrays have one row per problem, all problems have the same numbers of heavy and of
-        # light documents: enough for the problem with most positive, or negative, weights.
+        # Each problem has its own positive weights, but as an array has as many columns in each
+        # row, the problem with most of them decides how many documents are heavy. Negative weights
+        # decide in the same way how many are light. A document can be both.
         weights_of_weighted = weights[:, weighted]
         by_weight = _sort_by_weight(weighted, weights_of_weighted)
         n_heavy = _maximum_count(by_weight.weights > 0)
+        first_columns = slice(n_heavy)
+        self.heavy = by_weight.columns(first_columns)
         n_light = _maximum_count(by_weight.weights < 0)
         n_not_light = len(weighted) - n_light
-        heavy_columns = slice(n_heavy)
-        self.heavy = by_weight.columns(heavy_columns)
-        not_light_columns = slice(n_not_light)
-        self.not_light = by_weight.columns(not_light_columns)
-        light_columns = slice(n_not_light, None)
-        self.light = by_weight.columns(light_columns)
+        last_columns = slice(n_not_light, None)
+        self.light = by_weight.columns(last_columns)
+        columns_before = slice(n_not_light)
+        self.not_light = by_weight.columns(columns_before)
 
     @cached_property
     def rise(self) -> Floats:
@@ -598,34 +619,37 @@ class _Search:
     def _try_ends(self) -> None:
         """Set the best ratios to the highest with documents at their lowest or highest level only.
 
-        The n heaviest documents are at their highest level, the others at their lowest one.
+        The heaviest documents rise to their highest level, the others are at their lowest one. A
+        document that rises makes the ideal, the denominator, larger, which makes a positive ratio
+        lower, but brings a negative one nearer to 0. So two numbers of documents are tried: only
+        some of positive weight rise, or all but some of negative weight.
         """
-        # Documents at a high level also make the ideal, the denominator, larger. So a positive
-        # ratio is highest for a small n: only documents of positive weight rise. A negative ratio
-        # is highest for a large n: all rise but those of negative weight. Both are tried.
-        ratios_for_small_n = self._ratios_if_heavy_rise()
-        ratios_for_large_n = self._ratios_if_all_but_light_rise()
-        best_for_small_n = ratios_for_small_n.max(axis=1)
-        best_for_large_n = ratios_for_large_n.max(axis=1)
-        self.best = np.maximum(best_for_small_n, best_for_large_n)
+        ratios_of_few = self._ratios_if_heavy_rise()
+        best_of_few = ratios_of_few.max(axis=1)
+        ratios_of_many = self._ratios_if_all_but_light_rise()
+        best_of_many = ratios_of_many.max(axis=1)
+        self.best = np.maximum(best_of_few, best_of_many)
 
     def _ratios_if_heavy_rise(self) -> Floats:
         """Return the ratios if the 0, 1, … heaviest documents are at their highest level.
 
         All others are at their lowest. The shape is (n_problems, n_heavy + 1).
         """
-        lowest_counts = self.gains.lowest_counts
+        # If none rises, all problems have the same counts, as they have the same documents.
+        counts_if_none_rises = self.gains.lowest_counts  # (n_steps,)
         n_problems = len(self.weights)
-        shape = (n_problems, len(lowest_counts))
-        counts_of_problems = np.broadcast_to(lowest_counts, shape)
+        shape = (n_problems, len(counts_if_none_rises))
+        counts_of_problems = np.broadcast_to(counts_if_none_rises, shape)
         return self._ratios_of_rising(self.heavy, self.lowest_sum, counts_of_problems)
 
     def _ratios_if_all_but_light_rise(self) -> Floats:
         """Return the ratios if all documents but the last light ones are at their highest level.
 
-        Light documents, `self.light`, are those of the lowest weights. The 0, 1, … heaviest of them
-        are at their highest level, too. The shape is (n_problems, n_light + 1).
+        Light documents, `self.light`, are those of the lowest weights; `self.not_light` are the
+        others. The 0, 1, … heaviest of the light ones rise to their highest level, too. The shape
+        is (n_problems, n_light + 1).
         """
+        # The numerator, and the numbers of documents above each step, while no light one rises.
         rise = self.rise[self.not_light.documents]
         weighted_rise = self.not_light.weights * rise
         sum_of_rises = weighted_rise.sum(axis=1)
@@ -636,17 +660,17 @@ class _Search:
     def _counts_if_all_but_light_rise(self) -> Ints:
         """Return how many documents are at or above each positive level in each problem.
 
-        Light documents are at their lowest level, all others at their highest. The shape is
-        (n_problems, n_steps).
+        Light documents are at their lowest level, all others at their highest, also those without a
+        weight: a larger ideal makes negative ratios higher. The shape is (n_problems, n_steps).
         """
-        # Documents without a weight are at their highest level, too: a larger ideal makes negative
-        # ratios higher.
-        is_above_lowest = self.gains.is_between_ends  # (n_documents, n_steps)
-        n_rising = is_above_lowest.sum(axis=0)
-        light_is_above = is_above_lowest[self.light.documents]  # (n_problems, n_light, n_steps)
-        n_light_rising = light_is_above.sum(axis=1, dtype=np.intp)
-        n_others_rising = n_rising - n_light_rising
-        counts = self.gains.lowest_counts + n_others_rising
+        # Add, to the counts of lowest levels, the documents that reach a level by rising: it is
+        # above their lowest level, up to their highest one.
+        reaches_by_rising = self.gains.is_between_ends  # (n_documents, n_steps)
+        n_all_rising = reaches_by_rising.sum(axis=0)
+        light_reaches = reaches_by_rising[self.light.documents]  # (n_problems, n_light, n_steps)
+        n_light_rising = light_reaches.sum(axis=1, dtype=np.intp)
+        n_rising = n_all_rising - n_light_rising
+        counts = self.gains.lowest_counts + n_rising
         return np.asarray(counts, dtype=np.intp)
 
     def _ratios_of_rising(
@@ -667,27 +691,29 @@ class _Search:
         -------
         ndarray of float, shape (n_problems, n + 1)
         """
+        # The numerator for 0, 1, … rising candidates.
         rise = self.rise[candidates.documents]
         weighted_rise = candidates.weights * rise
         sums_of_rises = np.cumsum(weighted_rise, axis=1)
-        no_rise = start[:, None]
-        with_rises = no_rise + sums_of_rises
-        numerator = np.append(no_rise, with_rises, axis=1)
-
+        if_none_rises = start[:, None]
+        if_some_rise = if_none_rises + sums_of_rises
+        numerator = np.append(if_none_rises, if_some_rise, axis=1)
+        # The ideal follows from the number of documents at or above each level.
         n_reaching = self._numbers_reaching(candidates.documents)  # (n_problems, n + 1, n_steps)
-        counts = start_counts[:, None] + n_reaching
+        counts_if_none_rises = start_counts[:, None]  # (n_problems, 1, n_steps)
+        counts = counts_if_none_rises + n_reaching
         ideal = self.gains.ideal(counts)
         return ratio(numerator, ideal)
 
     def _numbers_reaching(self, documents: Ints) -> Ints:
         """Return how many of the first 0, 1, … documents reach each positive level by rising.
 
-        `documents` has the shape (n_problems, n), the result (n_problems, n + 1, n_steps).
+        `documents` has the shape (n_problems, n), the result (n_problems, n + 1, n_steps). A
+        document that rises reaches the levels above its lowest one, up to its highest one.
         """
-        # A document that rises reaches all levels above its lowest up to its highest one.
         reaches_level = self.gains.is_between_ends[documents]  # (n_problems, n, n_steps)
         n_problems, n, n_steps = reaches_level.shape
-        # Entry 0 remains 0: no document rises.
+        # The first of the n + 1 counts is of no document: it remains 0.
         shape = (n_problems, n + 1, n_steps)
         n_reaching = np.zeros(shape, dtype=np.intp)
         np.cumsum(reaches_level, axis=1, out=n_reaching[:, 1:])
@@ -698,19 +724,21 @@ class _Search:
 
         If a ratio is negative, each document has its lowest or its highest gain.
         """
-        # If all documents with several gains have the same ends, exchanging a light document that
-        # is high with a heavier one that is low changes only the numerator, for the better. So the
-        # n heaviest are high, for some n, all of which `_try_ends` has tried.
-        gains = self.gains
-        lowest = gains.lowest[gains.open]
-        have_same_lowest = _all_equal(lowest)
-        highest = gains.highest[gains.open]
-        have_same_highest = _all_equal(highest)
-        if have_same_lowest and have_same_highest:
+        if self._have_open_same_ends():
+            # `_try_ends` has found the maximum: it has tried the n heaviest documents at the
+            # highest gain for all numbers n that matter. Any other n documents at the highest gain
+            # have the same ideal, and a lower numerator.
             return
         negative_problems = np.flatnonzero(self.best < 0)
         for problem in negative_problems.tolist():
             self._maximise_negative(problem)
+
+    def _have_open_same_ends(self) -> bool:
+        """Return whether all documents with several gains have the same lowest and highest one."""
+        gains = self.gains
+        lowest = gains.lowest[gains.open]
+        highest = gains.highest[gains.open]
+        return _all_equal(lowest) and _all_equal(highest)
 
     def _maximise_negative(self, problem: int) -> None:
         """Maximise a ratio by Dinkelbach's method as long as it is negative."""
@@ -721,18 +749,17 @@ class _Search:
         while self.best[problem] < 0:
             ratio_so_far = self.best[problem]
             candidate = self._ratio_of_best_ends(weight, ratio_so_far)
-            has_found_maximum = candidate <= self.best[problem]
-            if has_found_maximum:
-                return
+            if candidate <= ratio_so_far:
+                return  # nothing is better: it is the maximum
             self.best[problem] = candidate
 
-    def _ratio_of_best_ends(self, weight: Floats, negative_ratio: float) -> Floats:
-        """Return the ratio of those gains that maximise Σ weight · gain - negative ratio · ideal.
+    def _ratio_of_best_ends(self, weight: Floats, ratio_so_far: float) -> Floats:
+        """Return the ratio of those gains that maximise Σ weight · gain - ratio so far · ideal.
 
-        It is a step of Dinkelbach's method: the ratio of these gains is higher than the given one,
-        or that is the maximum. `weight` has the shape (n_documents,).
+        It is a step of Dinkelbach's method: the result is higher than the ratio so far, which is
+        negative, unless that is the maximum. `weight` has the shape (n_documents,).
         """
-        gain = self._best_ends(weight, negative_ratio)
+        gain = self._best_ends(weight, ratio_so_far)
         weighted_sum = weight @ gain
         # The ideal ranking is by decreasing gain, whatever the weights.
         decreasing_gain = np.sort(gain)[::-1]
@@ -743,61 +770,67 @@ class _Search:
         """Return the gains that maximise Σ weight · gain - ratio · ideal, for a negative ratio.
 
         The sum is convex, so that each document has its lowest or its highest gain. The ideal is
-        the maximum of Σ discount · gain over all orders of the documents. So documents are
-        assigned to ranks of the ideal ranking, and each has the gain that is worth more there.
+        the maximum of Σ discount · gain over all orders of the documents. So the documents are
+        assigned to the ranks of the ideal ranking, and a document at a rank has the gain for which
+        (weight - ratio · discount) · gain, its worth, is higher. `weight` has the shape
+        (n_documents,).
         """
-        low_gain, high_gain = self._gain_ends(weight)
-        # Rank 0, without a discount, stands for all ranks below those with a discount.
+        # The first column of the arrays stands for all ranks without a discount, which can have any
+        # number of documents.
         discounts = self.gains.discounts
         positive_discounts = discounts[discounts > 0]
         rank_discounts = np.append(0.0, positive_discounts)
-
-        # At a rank, a gain is worth (weight - ratio · discount) · gain; the arrays have the shape
-        # (n_documents, n_ranks + 1).
         cost = negative_ratio * rank_discounts
-        factor = weight[:, None] - cost
-        worth_if_low = factor * low_gain[:, None]
-        worth_if_high = factor * high_gain[:, None]
-        is_high_better = worth_if_high > worth_if_low
-        low_gains = low_gain[:, None]
-        better_gain = np.where(is_high_better, high_gain[:, None], low_gains)
-        worth = np.maximum(worth_if_low, worth_if_high)
+        factor = weight[:, None] - cost  # (n_documents, n_ranks + 1)
 
-        rank = _assign_ranks(worth)
+        low_gain, high_gain = self._gain_ends(weight)
+        low_gains = low_gain[:, None]
+        high_gains = high_gain[:, None]
+        worth_if_low = factor * low_gains
+        worth_if_high = factor * high_gains
+        is_high_better = worth_if_high > worth_if_low
+        better_gain = np.where(is_high_better, high_gains, low_gains)
+        worth = np.maximum(worth_if_low, worth_if_high)
+        column = _assign_columns(worth)
         document = np.arange(len(weight))
-        return better_gain[document, rank]
+        return better_gain[document, column]
 
     def _gain_ends(self, weight: Floats) -> tuple[Floats, Floats]:
         """Return the two gains of each document that can be best for a negative ratio.
 
-        These are its lowest and its highest gain. Only the latter is good if its weight is not
-        negative: it makes both the numerator and the ideal larger.
+        These are its lowest and its highest gain. If its weight is not negative, the highest gain
+        is best in any case, as it makes both the numerator and the ideal larger: then both results
+        are the highest gain.
         """
         gains = self.gains
         highest_gain = gains.levels[gains.highest]
         lowest_gain = gains.levels[gains.lowest]
-        is_not_negative = weight >= 0
-        low_gain = np.where(is_not_negative, highest_gain, lowest_gain)
-        return low_gain, highest_gain
+        is_highest_best = weight >= 0
+        lower_choice = np.where(is_highest_best, highest_gain, lowest_gain)
+        return lower_choice, highest_gain
 
     def _maximise_other_ratios(self) -> None:
-        """Maximise the ratios that are at least 0."""
-        # Only a gain with a positive weight can increase such a ratio.
+        """Maximise the ratios that are at least 0.
+
+        Only documents of positive weight can increase such a ratio. They are among `self.heavy`,
+        the documents of the highest weights in each problem.
+        """
         n_heavy = self.heavy.documents.shape[1]
         if n_heavy == 0:
             return
         problem = np.flatnonzero(self.best >= 0)
         common_steps = self._common_steps()
-        if common_steps is not None:
-            self._maximise_by_step(problem, common_steps)
-        else:
+        if common_steps is None:
+            # Gains with gaps, or different ones: branch and bound.
             self._branch(problem)
+        else:
+            self._maximise_by_step(problem, common_steps)
 
     def _common_steps(self) -> slice | None:
         """Return the steps by which all documents `self.weighted` can rise, one by one.
 
         It is None if they differ in their levels, or if these have gaps. Step 0 leads from level 0
-        to level 1.
+        to level 1: levels 1, 2 and 3 are connected by the steps 1 and 2, slice(1, 3).
         """
         gains = self.gains
         allowed = gains.allowed[self.weighted]  # (n_weighted, n_levels)
@@ -808,13 +841,14 @@ class _Search:
             return None
         low = gains.lowest[first_document]
         high = gains.highest[first_document]
-        allowed_below_high = allowed_of_first[low:high]
-        has_gaps = not allowed_below_high.all()
-        if has_gaps:
+        # There are no gaps if all levels from the lowest to the highest one are allowed.
+        n_allowed = allowed_of_first.sum()
+        n_levels_to_high = high - low + 1
+        if n_allowed < n_levels_to_high:
             return None
         return slice(low, high)
 
-    def _maximise_by_step(self, problem: Ints, free: slice) -> None:
+    def _maximise_by_step(self, problem: Ints, steps: slice) -> None:
         """Maximise ratios of at least 0 of documents that have the same gains, without gaps.
 
         Dinkelbach's method: as long as ratios increase, choose the gains that maximise numerator -
@@ -825,23 +859,24 @@ class _Search:
         ----------
         problem : ndarray of int, shape (n,)
             The problems.
-        free : slice
+        steps : slice
             The steps from one of these gains to the next.
         """
-        steps = self.gains.steps[free]
-        n_heavy = self.heavy.weights.shape[1]
-        # What 0, 1, … rising documents add to the numerator, and to the ideal, divided by the step:
-        # the shapes are (n, n_heavy + 1) and (n_heavy + 1, n_steps).
+        heights = self.gains.heights[steps]
+        # Times the height of a step, they are what 0, 1, … rising documents add to the numerator,
+        # shape (n, n_heavy + 1), and to the ideal, shape (n_heavy + 1, n_steps).
         added_weights = self._sums_of_heaviest(problem)
-        added_discounts = _added_discounts(self.gains, free, n_heavy)
+        n_heavy = self.heavy.weights.shape[1]
+        added_discounts = _discounts_of_rising(self.gains, steps, n_heavy)
         lowest_ideal = self.gains.ideal(self.gains.lowest_counts)
         while len(problem):
             n_rising = self._best_numbers_rising(problem, added_weights, added_discounts)
-            rising_weights = np.take_along_axis(added_weights, n_rising, axis=1)  # (n, n_steps)
+            # The elements for the chosen number of each step: (n, n_steps).
+            rising_weights = np.take_along_axis(added_weights, n_rising, axis=1)
             rising_discounts = np.take_along_axis(added_discounts, n_rising, axis=0)
-            added_to_numerator = rising_weights @ steps
+            added_to_numerator = rising_weights @ heights
             numerator = self.lowest_sum[problem] + added_to_numerator
-            added_to_ideal = rising_discounts @ steps
+            added_to_ideal = rising_discounts @ heights
             ideal = lowest_ideal + added_to_ideal
             candidate = ratio(numerator, ideal)
             # Only problems whose ratio has increased go on.
@@ -873,20 +908,21 @@ class _Search:
         problem : ndarray of int, shape (n,)
             The problems.
         added_weights : ndarray of float, shape (n, n_heavy + 1)
-            What 0, 1, … rising documents add to the numerator, divided by the step.
+            What 0, 1, … rising documents add to the numerator, divided by the height of the step.
         added_discounts : ndarray of float, shape (n_heavy + 1, n_steps)
-            What they add to the ideal at each step, divided by the step.
+            What they add to the ideal at each step, divided by its height.
         """
+        # The arrays of three dimensions have one element per problem, number of documents and step.
         best_ratio = self.best[problem]
         cost = best_ratio[:, None, None] * added_discounts
-        added = added_weights[:, :, None] - cost  # (n, n_heavy + 1, n_steps)
+        added = added_weights[:, :, None] - cost
         # Rounding errors are relative to the largest term of both sums.
         heaviest_weight = self.heavy.weights[problem, 0]
         largest_cost = best_ratio * self.gains.discounts[0]
         largest_term = np.maximum(heaviest_weight, largest_cost)
         tolerance = _TIE * largest_term
-        best_by_step = _first_maximum(added, tolerance)
-        # Documents rise by a step only if they rise by those before it: [3, 1, 2] -> [3, 1, 1].
+        best_by_step = _first_maximum(added, tolerance)  # (n, n_steps)
+        # A document rises by a step only if it rises by those before it: [3, 1, 2] -> [3, 1, 1].
         n_rising = np.minimum.accumulate(best_by_step, axis=1)
         return np.asarray(n_rising, dtype=np.intp)
 
@@ -921,10 +957,11 @@ class _Search:
             batch = pending.take(first_nodes)
             other_nodes = slice(nodes_at_once, None)
             later = pending.take(other_nodes)
-            # Problems with too many nodes are given up: they are marked as not exact.
-            is_continued = self.exact[batch.problem]
-            continued = batch.take(is_continued)
-            children = self._process_nodes(continued)
+            # Problems that got too many nodes are given up, with all their nodes: `self.exact` is
+            # False for them, and their maximum will be bounded instead.
+            is_searched = self.exact[batch.problem]
+            searched = batch.take(is_searched)
+            children = self._process_nodes(searched)
             # Depth first: the children of nodes come before other nodes, so that few are pending.
             pending = _join_nodes([children, later])
 
@@ -938,26 +975,29 @@ class _Search:
     def _process_nodes(self, nodes: _Nodes) -> _Nodes:
         """Try the best levels of the nodes, and return the nodes that follow from them.
 
-        Higher ratios are stored in `self.best`.
+        A node is a problem with limits of the levels of its heavy documents. Its best levels, for
+        the best ratio so far, are found as if the levels of documents had no gaps; `self.best` is
+        increased by the nearest levels that are allowed. There are three cases:
+
+        - All best levels are allowed, and have increased the best ratio: others can be better for
+          the new ratio, so the same node follows.
+        - A level is in a gap, and a ratio above the best one is possible: the node is split into
+          two, below and above the gap.
+        - Otherwise the node has nothing better: no node follows.
         """
-        level, has_excess = self._relax(nodes)
+        level, can_be_better = self._relax(nodes)
         documents = self.heavy.documents[nodes.problem]
         is_allowed = self.gains.allowed[documents, level]  # (n_nodes, n_heavy)
-        is_improved = self._try_levels(nodes.problem, level)
+        all_allowed = is_allowed.all(axis=1)
+        is_attainable = np.asarray(all_allowed, dtype=np.bool_)
+        has_increased = self._try_levels(nodes.problem, level)
 
-        # All levels are allowed: the best ones for the ratio so far. If the ratio has increased,
-        # others can be better, and the node is tried again; otherwise it is done.
-        all_are_allowed = is_allowed.all(axis=1)
-        is_attainable = np.asarray(all_are_allowed, dtype=np.bool_)
-        repeated = nodes.take(is_attainable & is_improved)
-        # A level is in a gap: the node is split, unless it has no ratio above the best one.
-        is_split = ~is_attainable & has_excess
+        same_nodes = nodes.take(is_attainable & has_increased)
+        is_split = ~is_attainable & can_be_better
         split_nodes = nodes.take(is_split)
-        split_level = level[is_split]
-        is_allowed_of_split = is_allowed[is_split]
-        below, above = self._split(split_nodes, split_level, is_allowed_of_split)
+        below, above = self._split(split_nodes, level[is_split], is_allowed[is_split])
         self._count_nodes(split_nodes.problem)
-        return _join_nodes([repeated, below, above])
+        return _join_nodes([same_nodes, below, above])
 
     def _count_nodes(self, problem: Ints) -> None:
         """Add two nodes for each element of `problem`, and give up problems with too many nodes.
@@ -1017,21 +1057,19 @@ class _Search:
         below, above : _Nodes
             The same nodes, in which this document must be below the gap, or above it.
         """
-        # The first document in a gap, of each node: its column among the heavy ones, its number.
-        node = np.arange(len(nodes.problem))
+        # Of each node: the column of its first document in a gap, that document, and its level.
         is_in_gap = ~is_allowed
         column = is_in_gap.argmax(axis=1)  # of a mask, it is the first True
-        heavy_documents = self.heavy.documents
-        document = heavy_documents[nodes.problem, column]
+        document = self.heavy.documents[nodes.problem, column]
+        node = np.arange(len(nodes.problem))
         level_in_gap = level[node, column]
 
+        # Below the gap, the document's limit `high` is lower; above it, its limit `low` is higher.
         high = nodes.high.copy()
-        highest_below = self.gains.allowed_below[document, level_in_gap]
-        high[node, column] = highest_below
+        high[node, column] = self.gains.allowed_below[document, level_in_gap]
         below = _Nodes(nodes.problem, nodes.low, high)
         low = nodes.low.copy()
-        lowest_above = self.gains.allowed_above[document, level_in_gap]
-        low[node, column] = lowest_above
+        low[node, column] = self.gains.allowed_above[document, level_in_gap]
         above = _Nodes(nodes.problem, low, nodes.high)
         return below, above
 
@@ -1073,55 +1111,65 @@ class _Search:
         """Maximise numerator - best ratio · ideal of each node, with a decision per step.
 
         Gaps are ignored: each document can have all levels between its limits in the node, `low`
-        and `high`. From `low`, it rises by steps to the next positive levels.
+        and `high`. From `low`, it rises by steps, each to the next positive level.
 
         Returns
         -------
         level : ndarray of int, shape (n_nodes, n_heavy)
             The level of each document, whether it is allowed or in a gap.
-        has_excess : ndarray of bool, shape (n_nodes,)
+        can_be_better : ndarray of bool, shape (n_nodes,)
             Whether the maximum is above 0, up to rounding: a ratio above the best one is possible.
         """
-        # A document may rise to the positive levels above its low one, up to its high one.
-        positive_levels = self.gains.positive_levels
-        is_above_low = positive_levels > nodes.low[:, :, None]
-        is_up_to_high = positive_levels <= nodes.high[:, :, None]
-        is_free = is_above_low & is_up_to_high  # (n_nodes, n_heavy, n_steps)
-
+        may_rise = self._may_rise(nodes)  # (n_nodes, n_heavy, n_steps)
         counts_at_low = self._counts(nodes.problem, nodes.low)
-        added = self._increase_by_rising(nodes.problem, is_free, counts_at_low)
+        added = self._added_by_first(nodes.problem, may_rise, counts_at_low)
+        level = self._best_levels(nodes, may_rise, added)
         # At a step, either some of the heaviest documents rise, or none, which adds 0.
         most_added_by_some = added.max(axis=1)
         most_added = np.maximum(most_added_by_some, 0.0)  # (n_nodes, n_steps)
-        level = self._best_levels(nodes, is_free, added)
-        has_excess = self._has_excess(nodes, counts_at_low, most_added)
-        return level, has_excess
+        can_be_better = self._can_be_better(nodes, counts_at_low, most_added)
+        return level, can_be_better
 
-    def _increase_by_rising(self, problem: Ints, is_free: Bools, counts_at_low: Ints) -> Floats:
-        """Return what the first free documents add to numerator - best ratio · ideal at each step.
+    def _may_rise(self, nodes: _Nodes) -> Bools:
+        """Return whether each heavy document may rise to each positive level in each node.
 
-        Documents are sorted by weight, the heaviest first.
+        It may if the level is above the lowest one of the document in the node, and not above its
+        highest one. The shape is (n_nodes, n_heavy, n_steps).
+        """
+        positive_levels = self.gains.positive_levels
+        low = nodes.low[:, :, None]
+        is_above_low = positive_levels > low
+        high = nodes.high[:, :, None]
+        is_up_to_high = positive_levels <= high
+        return is_above_low & is_up_to_high
+
+    def _added_by_first(self, problem: Ints, may_rise: Bools, counts_at_low: Ints) -> Floats:
+        """Return what the heaviest documents add to numerator - best ratio · ideal by rising.
+
+        By rising over a step of height 1, a document adds its weight to the numerator, and the
+        discount of its ideal rank to the ideal. In the ideal ranking, rising documents follow those
+        that are above the step anyway.
 
         Parameters
         ----------
         problem : ndarray of int, shape (n_nodes,)
             The problem of each node.
-        is_free : ndarray of bool, shape (n_nodes, n_heavy, n_steps)
-            Whether each document may rise by each step.
+        may_rise : ndarray of bool, shape (n_nodes, n_heavy, n_steps)
+            Whether each document, the heaviest first, may rise over each step.
         counts_at_low : ndarray of int, shape (n_nodes, n_steps)
-            The number of documents above each step if none rises.
+            The number of documents that are above each step anyway.
 
         Returns
         -------
         ndarray of float, shape (n_nodes, n_heavy, n_steps)
-            What the free documents down to each heavy one add if they rise by a step, divided by
-            the step: their weights minus best ratio · the discounts of their ideal ranks.
+            What all documents down to each one that may rise add, for a step of height 1.
         """
+        # Cumulative sums over the documents, axis 1, of those that may rise.
         weight = self.heavy.weights[problem]  # (n_nodes, n_heavy)
-        free_weight = np.where(is_free, weight[:, :, None], 0.0)
-        added_weights = np.cumsum(free_weight, axis=1)
+        weight_at_step = np.where(may_rise, weight[:, :, None], 0.0)
+        added_weights = np.cumsum(weight_at_step, axis=1)
+        n_rising = np.cumsum(may_rise, axis=1, dtype=np.intp)
 
-        n_rising = np.cumsum(is_free, axis=1, dtype=np.intp)
         n_above = counts_at_low[:, None]  # the same for each document
         added_discounts = self.gains.discounts_of_next(n_above, n_rising)
         best_ratio = self.best[problem]
@@ -1129,31 +1177,31 @@ class _Search:
         added = added_weights - cost
         return np.asarray(added, dtype=np.float64)
 
-    def _best_levels(self, nodes: _Nodes, is_free: Bools, added: Floats) -> Ints:
+    def _best_levels(self, nodes: _Nodes, may_rise: Bools, added: Floats) -> Ints:
         """Return the level of each heavy document if the best number of documents rises.
 
         Parameters
         ----------
         nodes : _Nodes
             The nodes; `nodes.low` is the level of each document if it does not rise.
-        is_free : ndarray of bool, shape (n_nodes, n_heavy, n_steps)
+        may_rise : ndarray of bool, shape (n_nodes, n_heavy, n_steps)
             Whether each document may rise to each positive level.
         added : ndarray of float, shape (n_nodes, n_heavy, n_steps)
-            What the free documents down to each one add: the result of `_increase_by_rising`.
+            What the documents down to each one add: the result of `_added_by_first`.
 
         Returns
         -------
         ndarray of int, shape (n_nodes, n_heavy)
         """
-        is_chosen = self._is_chosen(nodes.problem, added)
-        rises = is_free & is_chosen
+        rises = may_rise & self._is_chosen(nodes.problem, added)
         positive_levels = self.gains.positive_levels
-        is_at_or_below_low = positive_levels <= nodes.low[:, :, None]
-        can_reach = rises | is_at_or_below_low  # (n_nodes, n_heavy, n_steps)
-        # A document reaches a level only if it reaches all levels below it. Of three positive
-        # levels, [True, False, True] -> [True, False, False]: the number of True is its level, 1.
-        reaches = np.logical_and.accumulate(can_reach, axis=2)
-        level = reaches.sum(axis=2)
+        low = nodes.low[:, :, None]
+        has_level_at_low = positive_levels <= low
+        has_level = has_level_at_low | rises  # (n_nodes, n_heavy, n_steps)
+        # A document stops at the first level that it does not have: with [True, False, True] for
+        # the levels 1, 2 and 3, it has [True, False, False], and stays at level 1.
+        reaches_level = np.logical_and.accumulate(has_level, axis=2)
+        level = reaches_level.sum(axis=2)
         return np.asarray(level, dtype=np.intp)
 
     def _is_chosen(self, problem: Ints, added: Floats) -> Bools:
@@ -1173,16 +1221,17 @@ class _Search:
         -------
         ndarray of bool, shape (n_nodes, n_heavy, n_steps)
         """
-        tolerance = self._rounding_of_added(problem)
+        tolerance = self._rounding_of_added(problem)  # (n_nodes,)
         last_chosen = _first_maximum(added, tolerance)  # (n_nodes, n_steps)
         n_heavy = added.shape[1]
-        document = np.arange(n_heavy)[:, None]
-        last_document = last_chosen[:, None]
-        is_down_to_last = document <= last_document
+        documents = np.arange(n_heavy)
+        # All documents are compared with the last one of each node and step.
+        is_down_to_last = documents[:, None] <= last_chosen[:, None]
+
         most_added = added.max(axis=1)  # (n_nodes, n_steps)
         surely_added = most_added - tolerance[:, None]
-        is_worthwhile = surely_added > 0
-        is_chosen = is_down_to_last & is_worthwhile[:, None]
+        is_step_worthwhile = surely_added > 0
+        is_chosen = is_down_to_last & is_step_worthwhile[:, None]
         return np.asarray(is_chosen, dtype=np.bool_)
 
     def _rounding_of_added(self, problem: Ints) -> Floats:
@@ -1199,10 +1248,11 @@ class _Search:
         rounding_error = _TIE * largest_term
         return np.asarray(rounding_error, dtype=np.float64)
 
-    def _has_excess(self, nodes: _Nodes, counts_at_low: Ints, most_added: Floats) -> Bools:
-        """Return whether the maximum of numerator - best ratio · ideal is above 0.
+    def _can_be_better(self, nodes: _Nodes, counts_at_low: Ints, most_added: Floats) -> Bools:
+        """Return whether a node can have a ratio above the best one of its problem.
 
-        It is the value at the lowest levels of a node, and what rising documents add to it.
+        It can if the maximum of numerator - best ratio · ideal is above 0, up to rounding. The
+        maximum is the value at the lowest levels of the node, and what rising documents add to it.
 
         Parameters
         ----------
@@ -1211,31 +1261,30 @@ class _Search:
         counts_at_low : ndarray of int, shape (n_nodes, n_steps)
             The number of documents at or above each positive level, at these lowest levels.
         most_added : ndarray of float, shape (n_nodes, n_steps)
-            What rising documents add at each step, divided by the step.
+            The most that rising documents can add at each step, divided by the height of the step.
         """
         numerator_at_low = self._numerators(nodes.problem, nodes.low)
+        added_by_rising = most_added @ self.gains.heights
         ideal_at_low = self.gains.ideal(counts_at_low)
         best_ratio = self.best[nodes.problem]
         ideal_cost = best_ratio * ideal_at_low
-        added_by_rising = most_added @ self.gains.steps
-        excess = numerator_at_low + added_by_rising - ideal_cost
-        rounding_error = self._rounding_of_excess(nodes, ideal_cost)
-        has_excess = excess > rounding_error
-        return np.asarray(has_excess, dtype=np.bool_)
+        maximum = numerator_at_low + added_by_rising - ideal_cost
+        rounding_error = self._rounding_of_maximum(nodes, ideal_cost)
+        can_be_better = maximum > rounding_error
+        return np.asarray(can_be_better, dtype=np.bool_)
 
-    def _rounding_of_excess(self, nodes: _Nodes, ideal_cost: Floats) -> Floats:
+    def _rounding_of_maximum(self, nodes: _Nodes, ideal_cost: Floats) -> Floats:
         """Return a bound of the rounding error of Σ weight · gain - `ideal_cost`, shape (n_nodes,).
 
-        It is a small fraction of the sum of the absolute terms. The sum Σ weight · gain has two
-        kinds of terms: those of all documents at their lowest gain, and those of heavy documents
-        that rise from there, at most to the highest level of the node.
+        It is a small fraction of the sum of the absolute terms: weight · lowest gain of all
+        documents, weight · rise of the heavy documents, and `ideal_cost`, which is not negative.
         """
         sum_at_lowest = self.absolute_lowest_sum[nodes.problem]
-        # A rise is less than the gain to which it leads.
+        # A document rises by less than the gain of the highest level that it has in the node.
         highest_gain = self.gains.levels[nodes.high]
         weight = self.heavy.weights[nodes.problem]
-        terms_of_rises = np.abs(weight) * highest_gain  # (n_nodes, n_heavy)
-        sum_of_rises = terms_of_rises.sum(axis=1)
+        most_of_rises = np.abs(weight) * highest_gain  # (n_nodes, n_heavy)
+        sum_of_rises = most_of_rises.sum(axis=1)
         sum_of_terms = sum_at_lowest + sum_of_rises + ideal_cost
         rounding_error = _ROUNDING * sum_of_terms
         return np.asarray(rounding_error, dtype=np.float64)
@@ -1274,19 +1323,21 @@ def _all_equal(levels: Ints) -> bool:
     return len(np.unique(levels)) <= 1
 
 
-def _assign_ranks(worth: Floats) -> Ints:
-    """Return the ranks of documents that maximise the sum of their worths, shape (n_documents,).
+def _assign_columns(worth: Floats) -> Ints:
+    """Return the columns of documents that maximise the sum of their worths, shape (n_documents,).
 
-    `worth` has one row per document and one column per rank. Rank 0 can have any number of
-    documents, each other rank only one.
+    `worth` has one row per document. Column 0 can have any number of documents, each other column
+    only one. No document is worth less in another column than in column 0.
     """
     from scipy.optimize import linear_sum_assignment
 
-    # Documents that are assigned to no other rank stay at rank 0.
-    worth_at_rank_0 = worth[:, :1]
-    worth_above_rank_0 = worth[:, 1:] - worth_at_rank_0
-    assigned, column = linear_sum_assignment(worth_above_rank_0, maximize=True)
+    # SciPy's assignment puts one document into each column: into column 1 and later ones. Those
+    # that it leaves over are in column 0, so worth is counted from there. As it is never less in
+    # another column, it does not matter that columns cannot be left empty.
+    worth_in_column_0 = worth[:, :1]
+    added_worth = worth[:, 1:] - worth_in_column_0
+    assigned, index = linear_sum_assignment(added_worth, maximize=True)
     n_documents = len(worth)
-    rank = np.zeros(n_documents, dtype=np.intp)
-    rank[assigned] = column + 1  # column 0 is rank 1
-    return rank
+    column = np.zeros(n_documents, dtype=np.intp)
+    column[assigned] = index + 1  # index 0 is column 1
+    return column
