@@ -36,17 +36,18 @@ def errors(hits: Hits, grade: Ints) -> Floats:
 
 
 def _errors_of_better(better: Hits, grade: Ints) -> Ints:
-    """Return the error of each hit above the lowest grade.
+    """Return the error of each hit above the lowest grade, relative to the document above it.
 
-    `better` are these hits alone, and `grade` is the grade of each.
+    It is the number of ranks by which the ideal ranking puts the hit before that document; 0 if it
+    puts the hit behind. `better` are the hits above the lowest grade alone, `grade` is their grade.
     """
-    # Ranks are by decreasing grade; documents of the same grade keep their order.
+    # In the ideal ranking, grades decrease; documents of the same grade keep their order.
     sort_value = grade.astype(np.float64)
     ideal_rank = ranks_within_queries(better.query, sort_value)
     ideal_rank_above = _ideal_ranks_above(better, ideal_rank)
-    n_ranks_too_low = np.maximum(ideal_rank_above - ideal_rank, 0)
+    n_ranks_before = np.maximum(ideal_rank_above - ideal_rank, 0)
     has_document_above = better.rank > 1
-    return np.where(has_document_above, n_ranks_too_low, 0)
+    return np.where(has_document_above, n_ranks_before, 0)
 
 
 def _ideal_ranks_above(better: Hits, ideal_rank: Ints) -> Ints:
@@ -54,69 +55,74 @@ def _ideal_ranks_above(better: Hits, ideal_rank: Ints) -> Ints:
 
     `better` are the hits above the lowest grade, and `ideal_rank` is the ideal rank of each.
     """
-    # The document above is the previous hit if that is of the same query and one rank above.
-    # Otherwise it has the lowest grade.
-    result = _ideal_ranks_of_lowest_above(better)
-    previous_query = better.query[:-1]
-    has_same_query = better.query[1:] == previous_query
-    next_rank = better.rank[:-1] + 1
-    has_next_rank = better.rank[1:] == next_rank
-    is_below_previous = has_same_query & has_next_rank
-    ideal_rank_of_previous = ideal_rank[:-1]
-    rank_if_lowest = result[1:]
-    result[1:] = np.where(is_below_previous, ideal_rank_of_previous, rank_if_lowest)
-    return result
+    # Rolled arrays have the query, the rank and the ideal rank of the previous hit.
+    has_same_query = np.roll(better.query, 1) == better.query
+    rank_after_previous = np.roll(better.rank, 1) + 1
+    is_at_next_rank = rank_after_previous == better.rank
+    # The document above is either the previous hit, or one of the lowest grade.
+    is_previous_above = has_same_query & is_at_next_rank
+    ideal_rank_of_previous = np.roll(ideal_rank, 1)
+    return np.where(is_previous_above, ideal_rank_of_previous, _ideal_ranks_of_lowest_above(better))
 
 
 def _ideal_ranks_of_lowest_above(better: Hits) -> Ints:
     """Return the ideal rank of the document directly above each hit if it has the lowest grade.
 
-    `better` are the hits above the lowest grade. In the ideal order, all of them come first, then
-    the documents of the lowest grade, which keep their order.
+    `better` are the hits above the lowest grade. In the ideal ranking, all of them come first, then
+    the documents of the lowest grade, which keep their order: with 4 better documents in a query,
+    the second document of the lowest grade has the ideal rank 4 + 2.
     """
-    n_better = np.bincount(better.query, minlength=better.n_queries)
     n_above = better.rank - 1
     n_better_above = positions(better.query)
-    n_lowest_above = n_above - n_better_above
-    n_better_of_query = n_better[better.query]
-    return n_better_of_query + n_lowest_above
+    # The document directly above is the last of those that are not better.
+    number_among_lowest = n_above - n_better_above
+    n_better = np.bincount(better.query, minlength=better.n_queries)
+    return n_better[better.query] + number_among_lowest
 
 
 class _WorstErrors(NamedTuple):
     """The errors ε of the worst rankings as long as those of some queries.
 
-    The worst ranking of n documents has the errors n - 1, n - 3, …, down to 1 or 2, with the
-    discounts 1 / (1 + log2(1 + j)) for j = 0, 1, …. Queries with the same length share them: the
-    arrays `error`, `discount` and `length_index` have one element per error of each distinct
-    length. Lengths of 2 and 5 have the errors [1, 4, 2] and the length indices [0, 1, 1].
+    Queries with the same length share them: the arrays `error`, `discount` and `length_index` have
+    one element per error of each distinct length. Lengths of 2 and 5 have the errors [1, 4, 2] and
+    the length indices [0, 1, 1].
     """
 
     error: Ints
     discount: Floats
     length_index: Ints
-    #: The length index of each query, shape (n_queries,).
+    #: The number of distinct lengths, and the length index of each query, shape (n_queries,).
+    n_lengths: int
     index_of_query: Ints
 
     @classmethod
     def of_lengths(cls, n_ret: Ints) -> _WorstErrors:
-        """Return the errors of rankings as long as those of queries with `n_ret` documents."""
+        """Return the errors of rankings as long as those of queries with `n_ret` documents.
+
+        The worst ranking of n documents has the ideal ranks n, 1, n - 1, 2, …: every second
+        document should be above the one before it. It consists of pairs, j = 0, 1, …, of documents
+        with the ideal ranks n - j and 1 + j, at the ranks i = 2j + 1 and i + 1.
+        """
         lengths, index_of_query = np.unique(n_ret, return_inverse=True)
-        n_errors = lengths // 2
-        indices = np.arange(len(lengths))
-        length_index = np.repeat(indices, n_errors)
+        n_lengths = len(lengths)
+        # One element per pair of each length.
+        length_index = np.repeat(np.arange(n_lengths), lengths // 2)
         j = positions(length_index)
-        length = lengths[length_index]
-        error = length - 1 - 2 * j
+        upper_ideal_rank = lengths[length_index] - j
+        lower_ideal_rank = 1 + j
+        error = upper_ideal_rank - lower_ideal_rank
+        # The discount is 1 / log2(1 + i), and log2(1 + i) = log2(2 (1 + j)) = 1 + log2(1 + j).
         divisor = 1.0 + np.log2(1.0 + j)
         discount = 1.0 / divisor
-        return cls(error, discount, length_index, index_of_query)
+        return cls(error, discount, length_index, n_lengths, index_of_query)
 
     def discounted_sums(self, cost: Floats | Ints) -> Floats:
-        """Return Σ cost · discount of the worst ranking of each query, given the errors' costs."""
-        last_index = int(self.index_of_query.max(initial=-1))
-        n_lengths = last_index + 1
+        """Return Σ cost · discount of the worst ranking of each query.
+
+        `cost` has one element per error in `self.error`.
+        """
         discounted_cost = cost * self.discount
-        sum_of_length = sums(self.length_index, discounted_cost, n_lengths)
+        sum_of_length = sums(self.length_index, discounted_cost, self.n_lengths)
         return sum_of_length[self.index_of_query]
 
 
@@ -137,20 +143,20 @@ def _increase_of_product(
 ) -> Floats:
     """Return Π(μ_a + ε_a) - Π μ_a for the factors μ_a and their increases ε_a, per aspect a.
 
-    It is computed as a sum of non-negative terms, which avoids cancellation.
+    It is computed as a sum of non-negative terms, which avoids cancellation. Let P be the product
+    of some factors, and D the increase of this product. With one more factor, the product is P μ,
+    and its increase is (P + D) (μ + ε) - P μ, which is D (μ + ε) + P ε.
     """
-    # With one more aspect, the product P = Π μ becomes P μ, and the difference D = Π(μ + ε) - P
-    # becomes (D + P) (μ + ε) - P μ = D (μ + ε) + P ε.
     n_elements = len(increases[0])
-    difference: Floats = np.zeros(n_elements)
-    product = 1.0
+    product = 1.0  # P
+    increase_of_product: Floats = np.zeros(n_elements)  # D
     for factor, increase in zip(factors, increases, strict=True):
-        old_part = difference * (factor + increase)
-        new_part = product * increase
-        next_difference = old_part + new_part
-        difference = np.asarray(next_difference, dtype=np.float64)
+        first_term = increase_of_product * (factor + increase)
+        second_term = product * increase
+        sum_of_terms = first_term + second_term
+        increase_of_product = np.asarray(sum_of_terms, dtype=np.float64)
         product *= factor
-    return difference
+    return increase_of_product
 
 
 def nlre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
@@ -166,10 +172,10 @@ def nlre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[f
     error_of_hit = _nlre_errors(hits, epsilons, constants)
     maximum = _nlre_maxima(hits, constants)
     maximum_of_query = maximum[hits.query]
-    relative_error = ratio(error_of_hit, maximum_of_query)
-    contribution = 0.0 - relative_error  # unlike -relative_error, never -0
-    # Without its error, a hit would raise the value by the whole error.
-    return _breakdown_from_one(hits, contribution, swap_cost=relative_error)
+    value_lost = ratio(error_of_hit, maximum_of_query)
+    contribution = 0.0 - value_lost  # unlike -value_lost, never -0
+    # In the right order, both documents would have no error: a swap regains what was lost.
+    return _breakdown_from_one(hits, contribution, swap_cost=value_lost)
 
 
 def _pair_divisors(hits: Hits) -> Floats:
@@ -201,8 +207,9 @@ def _breakdown_from_one(
         How contributions are defined, see `Breakdown`.
     """
     retrieved = hits.dense()
-    has_document_above = retrieved.rank > 1
     pair_discount = 1.0 / _pair_divisors(retrieved)
+    # Rank 1 has no document above it, and no discount.
+    has_document_above = retrieved.rank > 1
     discount = np.where(has_document_above, pair_discount, np.nan)
     is_not_empty = hits.n_ret > 0
     offset = np.where(is_not_empty, 1.0, 0.0)
@@ -217,7 +224,11 @@ def _breakdown_from_one(
 
 
 def _nlre_errors(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
-    """Return the discounted error of each hit relative to the document above it."""
+    """Return the discounted error of each hit relative to the document above it.
+
+    `epsilons` are the errors ε of the hits on each aspect, as from `errors`; `constants` are the
+    constants μ of the aspects, by which an error costs Π(μ + ε) - Π μ.
+    """
     cost = _increase_of_product(constants, epsilons)
     divisor = _pair_divisors(hits)
     return cost / divisor
@@ -257,29 +268,35 @@ def ngre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[f
     for constant, epsilon in zip(constants, epsilons, strict=True):
         weighted_error = constant * epsilon
         errors_of_aspects.append(weighted_error / divisor)
-    error_to_hit = _global_errors_to_hits(hits, errors_of_aspects)
-    # Down to the hit above: the previous element, and 0 for the first hit of a query.
-    is_first = positions(hits.query) == 0
-    error_to_previous = np.roll(error_to_hit, 1)
-    error_above = np.where(is_first, 0.0, error_to_previous)
-
     maxima = _ngre_maxima(hits, constants)
-    maximum = maxima[hits.query]
-    contribution = ratio(error_above - error_to_hit, maximum)
+    maximum_of_query = maxima[hits.query]
+
+    # NGRE decreases by what a hit adds to the error: a contribution is not above 0.
+    error_to_hit = _global_errors_to_hits(hits, errors_of_aspects)
+    error_above = _values_above(hits, error_to_hit)
+    contribution = ratio(error_above - error_to_hit, maximum_of_query)
     decrease_without_hit = _decreases_without_hits(hits, errors_of_aspects)
-    swap_cost = ratio(decrease_without_hit, maximum)
+    swap_cost = ratio(decrease_without_hit, maximum_of_query)
     return _breakdown_from_one(hits, contribution, swap_cost, MARGINAL)
+
+
+def _values_above(hits: Hits, values: Floats) -> Floats:
+    """Return the value of the hit above each hit; 0 for the first hit of a query."""
+    is_first = positions(hits.query) == 0
+    value_of_previous = np.roll(values, 1)
+    return np.where(is_first, 0.0, value_of_previous)
 
 
 def _global_errors_to_hits(hits: Hits, errors_of_aspects: Sequence[Floats]) -> Floats:
     """Return, for each hit, the global error of the hits of its query down to it."""
-    first = firsts(hits.query)
+    first_of_query = firsts(hits.query)  # the index of that hit, for each hit
     sums_to_hits = []
     for error in errors_of_aspects:
-        # `running` continues over queries, so what precedes the query is subtracted.
-        running = np.cumsum(error)
-        before = running - error
-        sums_to_hits.append(running - before[first])
+        sum_over_queries = np.cumsum(error)
+        # Subtract the sum before the query: that before its first hit.
+        sum_before_hit = sum_over_queries - error
+        sum_before_query = sum_before_hit[first_of_query]
+        sums_to_hits.append(sum_over_queries - sum_before_query)
     return _global_error(sums_to_hits)
 
 

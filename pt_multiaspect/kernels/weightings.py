@@ -38,11 +38,12 @@ def simplex_points(n_points: int, n_aspects: int, seed: int) -> Floats:
 
 
 def positive_fraction(differences: Floats) -> Floats:
-    """Return the fraction of all weightings w under which the weighted sum Σ_a w_a d_a is positive.
+    """Return the fraction of all weightings w under which the sum Σ_a w_a d_a is positive.
 
     Weightings are distributed uniformly on the simplex (w_a ≥ 0, Σ_a w_a = 1). For d sorted
-    upwards, the fraction f is 1 if d_1 ≥ 0 < d_n, 0 if d_n ≤ 0, and else (d_n f(d_2 … d_n) − d_1
-    f(d_1 … d_{n−1})) / (d_n − d_1), in which nothing cancels, also if values repeat.
+    upwards, the fraction f is 1 if d_1 ≥ 0 < d_n, 0 if d_n ≤ 0, and else
+    (d_n f(d_2 … d_n) − d_1 f(d_1 … d_{n−1})) / (d_n − d_1), in which nothing cancels, also if
+    values repeat.
 
     Parameters
     ----------
@@ -56,38 +57,43 @@ def positive_fraction(differences: Floats) -> Floats:
     """
     ordered = np.sort(differences, axis=-1)
     n = ordered.shape[-1]
-    # The fraction of the differences from a first to a last one follows from those without the last
-    # or the first of them: begin with single differences, then pairs, and so on.
+    # `fractions[i, j]` is f(d_i … d_j). It follows from the fractions of one difference less: begin
+    # with single differences, then adjacent pairs, and so on.
     fractions: dict[tuple[int, int], Floats] = {}
     for index in range(n):
         is_positive = ordered[..., index] > 0
         fractions[index, index] = np.asarray(is_positive, dtype=np.float64)
-    for length in range(2, n + 1):
-        for first in range(n - length + 1):
-            last = first + length - 1
-            without_high = fractions[first, last - 1]
-            without_low = fractions[first + 1, last]
-            fractions[first, last] = _fraction_of_more(
-                ordered[..., first], ordered[..., last], without_low, without_high
+    for n_more in range(1, n):
+        for low in range(n - n_more):
+            high = low + n_more
+            fractions[low, high] = _fraction_with_both_ends(
+                ordered[..., low],
+                ordered[..., high],
+                without_low=fractions[low + 1, high],
+                without_high=fractions[low, high - 1],
             )
     # Rounding may exceed 1.
     fraction_of_all = fractions[0, n - 1]
     return np.minimum(fraction_of_all, 1.0)
 
 
-def _fraction_of_more(
+def _fraction_with_both_ends(
     low: Floats, high: Floats, without_low: Floats, without_high: Floats
 ) -> Floats:
     """Return the fraction f of `positive_fraction` from those without one difference.
 
-    `low` and `high` are the lowest and the highest difference.
+    `low` and `high` are the lowest and the highest difference. If they have different signs, some
+    mixture of both has the difference 0. It cuts the weightings into two parts: mixtures of it with
+    `high` and the others, which are the fraction high / (high - low) of all, and mixtures of it
+    with `low` and the others, which are the rest, -low / (high - low). As a part of 0 changes no
+    sign, the first are positive in the fraction `without_low`, the second in `without_high`.
     """
     # Without both signs, the fraction is 1 or 0.
     is_positive = high > 0
     fraction = np.asarray(is_positive, dtype=np.float64)
     has_both_signs = is_positive & (low < 0)
-    positive_part = high * without_low
-    numerator = positive_part - low * without_high
+    part_with_high = high * without_low
+    numerator = part_with_high - low * without_high
     denominator = high - low
     np.divide(numerator, denominator, out=fraction, where=has_both_signs)
     return fraction
@@ -145,33 +151,46 @@ def nearest_reversal(
     """
     weighted_sum = differences @ weights
     total = remove_rounding_errors(weighted_sum, largest)
-    # Differences with the sign of the sum are positive from here on: the sum is positive, too.
+    # Turn negative sums, with their differences, into positive ones: a difference is the support
+    # that its aspect gives to the sign.
     sign = np.sign(total)[:, None]
-    supports = differences * sign  # (m, n)
-    row = np.arange(len(differences))
-    receiver = supports.argmin(axis=1)
-    lowest_support = supports[row, receiver]
-    # By so much the sum decreases per unit of weight that an aspect gives to the receiver.
-    decrease_per_weight = supports - lowest_support[:, None]
-    may_give = weights - least
+    support = differences * sign
     sum_to_remove = np.abs(total)
-    given = _given_weights(supports, decrease_per_weight, may_give, sum_to_remove)
-    result = weights - given
-    received = given.sum(axis=1)
-    result[row, receiver] += received
+    reversal = _move_to_least_support(support, weights, least, sum_to_remove)
 
-    # The sum of supports is lowest at a corner of the weightings, where one aspect has all weight
-    # that it can. If it is not negative there, no weighting reverses the sign.
-    sums_at_corners = differences_at_corners(supports, least, largest)
+    # If the sum of supports is not even negative at its lowest, no weighting reverses the sign. It
+    # is lowest at a corner of the weightings, where one aspect has all weight that it can.
+    sums_at_corners = differences_at_corners(support, least, largest)
     lowest_sum = sums_at_corners.min(axis=1)
     is_never_negative = lowest_sum >= 0
-    is_never_reversed = is_never_negative | (total == 0)
-    result[is_never_reversed] = np.nan
-    return result
+    has_no_reversal = is_never_negative | (total == 0)
+    reversal[has_no_reversal] = np.nan
+    return reversal
+
+
+def _move_to_least_support(
+    support: Floats, weights: Floats, least: Floats, sum_to_remove: Floats
+) -> Floats:
+    """Return the weights after some has moved to the aspect of the least support in each row.
+
+    The parameters are those of `nearest_reversal`, with the `support` of each aspect for the sign
+    of the sum, shape (m, n), and the sum that the move is to remove, shape (m,).
+    """
+    row = np.arange(len(support))
+    receiver = support.argmin(axis=1)
+    least_support = support[row, receiver]
+    # By so much the sum decreases per unit of weight that an aspect gives to the receiver.
+    decrease_per_weight = support - least_support[:, None]
+    may_give = weights - least
+    given = _given_weights(support, decrease_per_weight, may_give, sum_to_remove)
+    moved = weights - given
+    received = given.sum(axis=1)
+    moved[row, receiver] += received
+    return moved
 
 
 def _given_weights(
-    supports: Floats, decrease_per_weight: Floats, may_give: Floats, total: Floats
+    support: Floats, decrease_per_weight: Floats, may_give: Floats, total: Floats
 ) -> Floats:
     """Return the weight that each aspect gives, until the sum has decreased from `total` to 0.
 
@@ -179,7 +198,7 @@ def _given_weights(
 
     Parameters
     ----------
-    supports : ndarray of float, shape (m, n)
+    support : ndarray of float, shape (m, n)
         How much each aspect supports the sign of each sum.
     decrease_per_weight : ndarray of float, shape (m, n)
         The decrease of the sum per unit of weight given; 0 for the aspect that receives it.
@@ -192,32 +211,33 @@ def _given_weights(
     -------
     ndarray of float, shape (m, n)
     """
-    highest_first = np.argsort(-supports, axis=1, kind="stable")
-    may_give_of_rows = np.broadcast_to(may_give, supports.shape)
-    may_give_in_order = np.take_along_axis(may_give_of_rows, highest_first, axis=1)
-    decrease_in_order = np.take_along_axis(decrease_per_weight, highest_first, axis=1)
-    given_in_order = _given_in_turn(decrease_in_order, may_give_in_order, total)
-    # Back to the order of the aspects.
-    given = np.zeros_like(given_in_order)
-    np.put_along_axis(given, highest_first, given_in_order, axis=1)
+    # Sort the columns of each row, let aspects give from the first column on, and sort back.
+    giving_order = np.argsort(-support, axis=1, kind="stable")
+    sorted_decrease = np.take_along_axis(decrease_per_weight, giving_order, axis=1)
+    sorted_may_give = may_give[giving_order]
+    sorted_given = _given_in_turn(sorted_decrease, sorted_may_give, total)
+    given = np.zeros_like(sorted_given)
+    np.put_along_axis(given, giving_order, sorted_given, axis=1)
     return given
 
 
 def _given_in_turn(decrease_per_weight: Floats, may_give: Floats, total: Floats) -> Floats:
     """Return the weights of `_given_weights` if the aspects give in the order of the columns.
 
-    The first column gives all that it may, then the second one, and so on, until `total` is 0.
+    The first column gives all that it may, then the second one, and so on, until `total` is 0. All
+    arrays have the shape (m, n), `total` (m,).
     """
-    # What is left of the sum after the earlier aspects have given all that they may.
+    # What is left of the sum after the earlier columns have given all that they may.
     decrease = may_give * decrease_per_weight
-    decrease_to_aspect = np.cumsum(decrease, axis=1)
-    decrease_before = decrease_to_aspect - decrease
+    decrease_down_to_column = np.cumsum(decrease, axis=1)
+    decrease_before = decrease_down_to_column - decrease
     difference = total[:, None] - decrease_before
     left = np.maximum(difference, 0.0)
-    # The weight that decreases it to 0; none of the receiver, which decreases nothing.
+    # The weight that a column would have to give to remove what is left. The receiver, whose own
+    # weight removes nothing, gives none.
     needed = np.zeros_like(left)
-    can_decrease = decrease_per_weight > 0
-    np.divide(left, decrease_per_weight, out=needed, where=can_decrease)
+    removes_some = decrease_per_weight > 0
+    np.divide(left, decrease_per_weight, out=needed, where=removes_some)
     return np.minimum(needed, may_give)
 
 
@@ -247,20 +267,18 @@ def reversing_weight(
     denominator = others - differences
     np.divide(others, denominator, out=root, where=has_both_signs)
 
-    # The weight of the aspect can rise, or fall, to a limit only, where another aspect, or this
-    # one, has its least weight. It reaches the root if the sum at the limit has the other sign.
+    # The weight can move to the root only down to the least one of the aspect, or up to where
+    # another aspect has its least. The sum is 0 on the way if it has the other sign at that limit.
     is_raised = root > weights
     largest_weights = _largest_weights(weights, least)
     limit = np.where(is_raised, largest_weights, least)
-    limit_of_others = 1 - limit
-    part_of_others = limit_of_others * others
+    part_of_others = (1 - limit) * others
     sum_at_limit = limit * differences + part_of_others
     sum_at_limit = remove_rounding_errors(sum_at_limit, largest[:, None])
-    sign_at_limit = np.sign(sum_at_limit)
     weighted_sum = differences @ weights
     total = remove_rounding_errors(weighted_sum, largest)
     sign = np.sign(total)[:, None]
-    has_other_sign = sign_at_limit == -sign
+    has_other_sign = np.sign(sum_at_limit) == -sign
     is_reversed = has_other_sign & (sign != 0)
     return np.where(is_reversed, root, np.nan)
 
@@ -289,15 +307,15 @@ def _largest_weights(weights: Floats, least: Floats) -> Floats:
     second one has fallen to a half of .3; the third has a half of .2 then, which leaves .75 to the
     first. All arrays have the shape (n_aspects,).
     """
-    # The factor by which each weight can fall to its least; 0 without weight.
+    # The factor to which the weight of each aspect can fall, least / weight; 0 without weight.
     lowest_factor = np.zeros_like(weights)
-    is_positive = weights > 0
-    np.divide(least, weights, out=lowest_factor, where=is_positive)
-    # The first one to have its least weight is the one with the largest factor.
-    factor_of_others = np.zeros_like(weights)
+    has_weight = weights > 0
+    np.divide(least, weights, out=lowest_factor, where=has_weight)
+    # All others fall by the same factor: the highest of their lowest factors allows no more.
+    common_factor = np.zeros_like(weights)
     for aspect in range(len(weights)):
-        factors = np.delete(lowest_factor, aspect)
-        factor_of_others[aspect] = factors.max(initial=0.0)
+        factors_of_others = np.delete(lowest_factor, aspect)
+        common_factor[aspect] = factors_of_others.max(initial=0.0)
     weight_of_others = 1 - weights
-    least_of_others = factor_of_others * weight_of_others
+    least_of_others = common_factor * weight_of_others
     return np.asarray(1 - least_of_others)

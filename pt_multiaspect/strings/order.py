@@ -41,15 +41,15 @@ def _descending_keys_of_floats32(scores: NDArray[Any]) -> NDArray[np.uint32]:
     increase with the absolute value.
     """
     bits = scores.view(np.uint32)
-    sign = bits >> 31
-    # Positive scores get the lower numbers, which begin with a bit 0: the other bits are inverted,
-    # so that the highest score has the lowest number.
-    all_but_sign = np.uint32(0x7FFFFFFF)
-    absolute_bits = bits & all_but_sign
-    inverted = all_but_sign - absolute_bits
-    # The bits of negative scores are right as they are: they begin with 1, and increase with the
-    # absolute value.
-    return np.where(sign == 1, bits, inverted)
+    is_negative = bits >> 31 == 1
+    # Positive scores come first: as numbers, they are below 2^31, the highest score lowest.
+    largest_absolute = np.uint32(0x7FFFFFFF)  # 31 bits of 1
+    absolute = bits & largest_absolute
+    keys_of_positive = largest_absolute - absolute
+    # Negative scores follow. With their first bit, they are numbers from 2^31 on that increase with
+    # the absolute value: they need no change.
+    keys_of_negative = bits
+    return np.where(is_negative, keys_of_negative, keys_of_positive)
 
 
 def positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, first: Ints) -> Ints:
@@ -81,14 +81,17 @@ def positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, first: In
 
 
 def _break_ties(order: _OrderByScore, docnos: Texts) -> None:
-    """Exchange the positions of tied rows, in place: the last docno of a tie gets the first one."""
-    # The positions of all tied rows, tie by tie.
-    positions_of_ties = order.position[order.tied_rows]
-    # The rows in their new order, also tie by tie.
+    """Exchange the positions of tied rows, in place: the last docno of a tie gets the first one.
+
+    `order.position` is the position of each row, `order.tied_rows` are the tied rows, tie by tie,
+    and `order.tie` is the number of the tie of each of these.
+    """
+    # The tied rows keep their set of positions, tie by tie, and get them in the order of docnos.
+    tied_positions = order.position[order.tied_rows]
     tied_docnos = docnos.take(order.tied_rows)
-    by_docno = tied_docnos.descending_order(order.tie)
-    rows_by_docno = order.tied_rows[by_docno]
-    order.position[rows_by_docno] = positions_of_ties
+    by_tie_and_docno = tied_docnos.descending_order(order.tie)
+    sorted_rows = order.tied_rows[by_tie_and_docno]
+    order.position[sorted_rows] = tied_positions
 
 
 class _OrderByScore(NamedTuple):
@@ -118,19 +121,20 @@ def _order_of_sorted_blocks(
 ) -> _OrderByScore:
     """Return the order of rows that are adjacent and sorted within queries, as in most run files.
 
-    Only the blocks of rows are moved, as queries may be in any order. The parameters are those of
-    `positions`, with `keys` that increase as scores decrease.
+    Only the blocks of rows are moved, one per query, as queries may be in any order. The parameters
+    are those of `positions`, with `keys` that increase as scores decrease.
     """
-    # All rows of a block move by as many positions as its first row.
+    # If the block of a query moves by 10 positions, so does each of its rows.
     query_of_block = query[first]
     new_first = query_starts(n_ret)[query_of_block]
-    n_rows_of_block = np.diff(first, append=len(query))
     shift_of_block = new_first - first
-    shift = np.repeat(shift_of_block, n_rows_of_block)
-    old_position = np.arange(len(query))
-    position = old_position + shift
+    n_rows_of_block = np.diff(first, append=len(query))
+    shift_of_row = np.repeat(shift_of_block, n_rows_of_block)
+    row = np.arange(len(query))
+    position = row + shift_of_row
 
-    # Within a block, rows with the same key are neighbours, and tied.
+    # Rows of a block with the same key are neighbours, and tied. The last row of a block is not
+    # tied with the first one of the next block, even if its key is the same.
     is_tied_with_next = _equals_next(keys)
     last_rows_of_blocks = first[1:] - 1
     is_tied_with_next[last_rows_of_blocks] = False
@@ -143,18 +147,18 @@ def _order_by_sorting(query: Ints, keys: NDArray[np.uint32]) -> _OrderByScore:
 
     `query` is the query of each row, `keys` increase as scores decrease.
     """
-    # One number stands for both, with the query in its upper 32 bits and the key in its lower ones:
-    # it is sorted by query, then by key.
-    n_lower_bits = np.uint64(32)
-    upper_bits = query.astype(np.uint64) << n_lower_bits
+    # Sort by query, then by key. One number of 64 bits for both is sorted faster: the query in its
+    # upper 32 bits, the key in its lower ones.
+    upper_bits = query.astype(np.uint64) << np.uint64(32)
     query_and_key = upper_bits | keys
-    order = np.argsort(query_and_key)
-    position = inverse_permutation(order)
-    # In this order, rows with the same query and key are neighbours, and tied.
-    ordered = query_and_key[order]
-    is_tied_with_next = _equals_next(ordered)
+    sorted_rows = np.argsort(query_and_key)
+    position = inverse_permutation(sorted_rows)
+    # Sorted rows with the same query and key are neighbours, and tied.
+    sorted_numbers = query_and_key[sorted_rows]
+    is_tied_with_next = _equals_next(sorted_numbers)
     tied_positions, tie = _ties(is_tied_with_next)
-    return _OrderByScore(position, order[tied_positions], tie)
+    tied_rows = sorted_rows[tied_positions]
+    return _OrderByScore(position, tied_rows, tie)
 
 
 def _ties(is_tied_with_next: Bools) -> tuple[Ints, Ints]:

@@ -134,16 +134,17 @@ class Texts:
 
     def decode(self) -> Objects:
         """Return the strings as Python strings."""
-        data: bytes | memoryview = self.data.data
-        # Slices of bytes are faster than those of memory. A few strings are not worth the copy.
-        n_bytes = len(self.data)
-        has_many_strings = n_bytes < 100 * len(self)
-        if has_many_strings:
-            data = self.data.tobytes()
         starts = self.start.tolist()
         ends = (self.start + self.size).tolist()
         limits = zip(starts, ends, strict=True)
-        strings = [str(data[start:end], "utf-8") for start, end in limits]
+        # Slices of a `bytes` object are faster than those of the array's memory, but it is a copy of
+        # the whole buffer, which pays only if the strings are a large part of it.
+        buffer: bytes | memoryview = self.data.data
+        n_bytes = len(self.data)
+        uses_large_part = n_bytes < 100 * len(self)
+        if uses_large_part:
+            buffer = self.data.tobytes()
+        strings = [str(buffer[start:end], "utf-8") for start, end in limits]
         return np.array(strings, dtype=object)
 
     def __len__(self) -> int:
@@ -152,36 +153,39 @@ class Texts:
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how pickle restores the strings: a function, and its arguments.
 
-        Only the bytes of the strings are kept, with `n_bytes_between` two of them, 0 or 1: the
-        sizes of the strings tell where each begins.
+        These are a buffer, the size of each string, and the number of bytes between two strings in
+        the buffer (the gap): the strings stand one after the other, so that their starts follow.
         """
-        content, n_bytes_between = self._content_and_gap()
-        padded_content = _with_padding(content).tobytes()
-        sizes = as_bytes(self.size)
-        return _restore_texts, (padded_content, sizes, n_bytes_between)
-
-    def _content_and_gap(self) -> tuple[NDArray[np.uint8], int]:
-        """Return the bytes of the strings, and how many bytes follow each string in these."""
         gap = self._gap()
         if gap is None:
-            return self._bytes_without_gaps(), 0
-        # The strings are at regular positions: a part of the buffer.
-        begin = int(self.start[0])
+            content = self._bytes_without_gaps()
+            gap = 0
+        else:
+            content = self._bytes_from_first_to_last()
+        # Each buffer goes on after its last string, so that whole words of 8 bytes can be read.
+        buffer = _with_padding(content).tobytes()
+        sizes = as_bytes(self.size)
+        return _restore_texts, (buffer, sizes, gap)
+
+    def _bytes_from_first_to_last(self) -> NDArray[np.uint8]:
+        """Return the part of the buffer from the first string to the end of the last one."""
+        begin = self.start[0]
         start_of_last = self.start[-1]
-        size_of_last = self.size[-1]
-        end = int(start_of_last + size_of_last)
-        return self.data[begin:end], gap
+        end = start_of_last + self.size[-1]
+        return self.data[begin:end]
 
     def _gap(self) -> int | None:
-        """Return the number of bytes after each string: 1, 0, or None if it is not constant.
+        """Return the number of bytes between each string and the next one in the buffer.
 
-        Strings from Python are separated by one byte, those from Arrow are adjacent.
+        It is 1 for strings from Python and 0 for those from Arrow; None for a selection of strings,
+        which is scattered over the buffer, and for no strings.
         """
         if not len(self):
             return None
         offsets = self.start - self.start[0]
         for gap in (1, 0):
-            if np.array_equal(offsets, _starts(self.size, gap)):
+            offsets_with_gap = _starts(self.size, gap)
+            if np.array_equal(offsets, offsets_with_gap):
                 return gap
         return None
 
@@ -190,14 +194,14 @@ class Texts:
 
         `self.start` and `self.size` are the start of each string in the buffer and its length.
         """
-        # The arrays have one element per byte: the start of its string in the buffer, and its
-        # number in the string. Two strings of 2 bytes at 3 and 7: [3, 3, 7, 7] + [0, 1, 0, 1].
-        start_of_string = np.repeat(self.start, self.size)
-        n_bytes_before = _starts(self.size, gap=0)  # those of all earlier strings
-        first_number = np.repeat(n_bytes_before, self.size)
-        new_position = np.arange(len(start_of_string))
-        number = new_position - first_number
-        old_position = start_of_string + number
+        # A string moves as a whole: each of its bytes by as many positions as its start. Strings of
+        # 2 bytes at 3 and 7 get the starts 0 and 2: they move by 3 and 5, from [3, 4, 7, 8] to
+        # [0, 1, 2, 3].
+        new_start = _starts(self.size, gap=0)
+        shift_of_string = self.start - new_start
+        shift_of_byte = np.repeat(shift_of_string, self.size)
+        new_position = np.arange(len(shift_of_byte))
+        old_position = new_position + shift_of_byte
         return self.data[old_position]
 
     # -- comparison ---------------------------------------------------------------------------
@@ -209,8 +213,10 @@ class Texts:
         A word is 8 bytes as one number, the first byte lowest. Words overlap: word 0 has the bytes
         0 to 7, word 1 the bytes 1 to 8.
         """
+        # A matrix with one row of 8 bytes per word. A view as numbers (unsigned, 8 bytes, little
+        # endian) turns each row into a single element.
         bytes_of_words = np.lib.stride_tricks.sliding_window_view(self.data, _BYTES_PER_WORD)
-        words = bytes_of_words.view("<u8")  # each row becomes one number
+        words = bytes_of_words.view("<u8")  # (n_words, 1)
         return words[:, 0]
 
     def _nth_words(self, index: int, rows: Any = slice(None)) -> Words:
@@ -220,18 +226,17 @@ class Texts:
         are 0. `self._words` has the words that begin at each byte of the buffer.
         """
         n_bytes_before = _BYTES_PER_WORD * index
-        first_byte = self.start[rows]
-        begin = first_byte + n_bytes_before
+        start = self.start[rows]
+        position = start + n_bytes_before
         n_bytes_left = self.size[rows] - n_bytes_before
-        # A word of a string that has ended could be beyond the end of the buffer: the first word of
-        # the string is read instead, of which no byte is kept.
         shortest = n_bytes_left.min(initial=_BYTES_PER_WORD)
+        # Some strings end before this word, which could be beyond the end of the buffer: any other
+        # word is read instead, and all its bytes are cleared.
         if shortest < 0:
             has_ended = n_bytes_left < 0
-            begin = np.where(has_ended, first_byte, begin)
+            position = np.where(has_ended, start, position)
             n_bytes_left = np.where(has_ended, 0, n_bytes_left)
-        words_of_buffer = self._words[begin]
-        words = np.asarray(words_of_buffer, dtype=np.uint64)
+        words = np.asarray(self._words[position], dtype=np.uint64)
         if shortest < _BYTES_PER_WORD:
             _clear_bytes_after_end(words, n_bytes_left)
         return words
@@ -349,25 +354,22 @@ class Texts:
         ndarray of bool, shape (n_strings - 1,)
         """
         size = self.size[1:]
-        previous_size = self.size[:-1]
-        differs: Bools = size != previous_size
-        # First, the words (8 bytes as one number) that all strings have, at least one: each is read
-        # once, and compared with the one before.
-        shortest = int(self.size.min())
-        n_complete_words = shortest // _BYTES_PER_WORD
-        n_words_compared = max(1, n_complete_words)
-        for index in range(min(n_words_compared, self._n_words)):
+        differs: Bools = size != self.size[:-1]
+        # Compare the first words (8 bytes as one number) of all strings; each word is read once, as
+        # that of a string and of the previous one. Bytes after the end of a string are read as 0.
+        n_words_of_shortest = int(self.size.min()) // _BYTES_PER_WORD
+        n_first_words = max(1, n_words_of_shortest)
+        for index in range(min(n_first_words, self._n_words)):
             words = self._nth_words(index)
-            previous_words = words[:-1]
-            differs |= words[1:] != previous_words
+            differs |= words[1:] != words[:-1]
 
-        # Then the strings with further bytes that are equal so far.
-        n_bytes_compared = _BYTES_PER_WORD * n_words_compared
-        has_further_bytes = size > n_bytes_compared
-        is_undecided = ~differs & has_further_bytes
+        # Then compare, in pairs, the strings that are equal so far and go on after these words.
+        n_bytes_compared = _BYTES_PER_WORD * n_first_words
+        goes_on = size > n_bytes_compared
+        is_undecided = ~differs & goes_on
         previous = np.flatnonzero(is_undecided)
-        strings = self.take(previous + 1)
         previous_strings = self.take(previous)
+        strings = self.take(previous + 1)
         differs[is_undecided] = ~strings._equals_block(previous_strings)
         return differs
 
@@ -384,17 +386,18 @@ class Texts:
         ndarray of int, shape (n_strings,)
             The positions of the strings in this order.
         """
-        # Strings of the same group are tied at first. One word (8 bytes) after the other breaks
-        # ties.
+        # All strings of a group are tied at first. Ties are broken by the first word (8 bytes as
+        # one number) of each string, then by the second one, and so on.
         all_rows = np.arange(len(self))
         ranking = _TiedRanking(_ranks_of_groups(group), tied=all_rows)
         for index in range(self._n_words):
             if ranking.has_ties:
                 words = self._nth_words(index, ranking.tied)
-                # With the first byte highest, numbers are in the order of their bytes.
-                ranking.break_ties(words.byteswap())
-        # The bytes after the end of a string are read as 0. If a string has zero bytes at its end,
-        # only the sizes tell that it is longer.
+                # The first byte, which decides first, becomes the highest one of the number.
+                first_byte_highest = words.byteswap()
+                ranking.break_ties(first_byte_highest)
+        # Bytes after the end of a string were read as 0: "a" and "a\0" are still tied, and the
+        # longer one is first.
         if ranking.has_ties:
             sizes = self.size[ranking.tied]
             ranking.break_ties(sizes.astype(np.uint64))
@@ -459,10 +462,12 @@ class _TiedRanking:
         sorted_rows = self.tied[order]
         old_rank = self.rank[sorted_rows]
         tie = _number_ties(old_rank, key[order])
-        # Rows with the rank 4 and the keys 9, 7, 7 get the ranks 4, 5, 5: a rank increases by the
-        # number of rows with the same old rank and a higher key.
+        # A rank increases by the number of rows of the same old rank with a higher key, which are
+        # before it: rows with the rank 4 and the keys 9, 7, 7 get the ranks 4, 5, 5. `firsts` is
+        # the position of the first row of a rank or tie: here, 0, 0, 0 and 0, 1, 1.
+        first_of_rank = firsts(old_rank)
         first_of_tie = firsts(tie)
-        n_higher_keys = first_of_tie - firsts(old_rank)
+        n_higher_keys = first_of_tie - first_of_rank
         new_rank = old_rank + n_higher_keys
         self.rank[sorted_rows] = new_rank
         # Rows are still tied if their rank occurs several times.
@@ -487,6 +492,11 @@ def _clear_bytes_after_end(words: Words, n_bytes_left: NDArray[np.int64]) -> Non
 
     `n_bytes_left` is the number of bytes from the beginning of the word to the end of the string.
     """
+    n_bytes_of_first = n_bytes_left[0]
+    if (n_bytes_left == n_bytes_of_first).all():
+        # Ids of a collection often have the same length: one mask for all is faster.
+        words &= _FIRST_BYTES[n_bytes_of_first]
+        return
     n_bytes_kept = np.minimum(n_bytes_left, _BYTES_PER_WORD)
     words &= _FIRST_BYTES[n_bytes_kept]
 
@@ -525,13 +535,14 @@ def _join_strings(values: Objects) -> bytes:
 
     TypeError is raised if one of them is not a string.
     """
-    # Joining reads each string twice. The second time is from the processor's cache if few strings
-    # are joined at once.
+    # `join` reads each string twice, first for its length. A few strings at once are still in the
+    # processor's cache the second time.
     parts = []
     for rows in _blocks(len(values), _JOINED):
         strings = values[rows].tolist()
         parts.append("\0".join(strings))
-    parts.append("")  # for the zero byte after the last string
+    # `join` writes zeros only between parts: an empty part at the end gives the last zero.
+    parts.append("")
     return "\0".join(parts).encode()
 
 
@@ -575,9 +586,13 @@ def _first_positions(codes: Ints) -> Ints:
 
 
 def mix_bits(values: Words) -> Words:
-    """Spread every bit over all bits; different values remain different."""
-    # A product spreads bits upwards only, so the upper half is combined with the lower half.
+    """Return each number with every bit spread over all bits; different numbers stay different.
+
+    Both operations can be undone: a product with an odd number, modulo 2^64, and an exclusive or
+    with the upper half, which itself stays as it is.
+    """
     values = values * _SPREAD
+    # A product spreads bits upwards only, so the upper half is mixed into the lower half.
     values ^= values >> _HALF_OF_BITS
     values *= _SPREAD_AGAIN
     values ^= values >> _HALF_OF_BITS
@@ -593,15 +608,17 @@ def _read_arrow(column: pd.Series[Any]) -> Texts | None:
         return None
     if not len(arrow_column):
         return Texts.from_strings(np.zeros(0, dtype=object))
+    # Strings are stored in chunks. A chunk can be a slice of a longer array: `chunk.offset` is the
+    # number of its strings before the slice, which are in the buffers, too.
     chunk = _single_chunk(arrow_column.cast("large_string"))
-
-    # Arrow stores the bytes of all strings, and the offset of each string in these as an integer of
-    # 8 bytes, with a last one for the end.
+    # The offsets in the bytes at which each string begins, and the last one ends, are integers of 8
+    # bytes.
     _, offsets_buffer, data_buffer = chunk.buffers()
-    # If the chunk is a slice of a column, the buffer also has the offsets of the strings before it.
-    n_bytes_before = 8 * chunk.offset
+    n_offsets_before = chunk.offset
     n_offsets = len(chunk) + 1
-    offsets = np.frombuffer(offsets_buffer, np.int64, count=n_offsets, offset=n_bytes_before)
+    offsets = np.frombuffer(
+        offsets_buffer, dtype=np.int64, count=n_offsets, offset=8 * n_offsets_before
+    )
     data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
     return Texts.from_buffer(data, offsets)
 
