@@ -42,7 +42,7 @@ class RetrievedDocuments:
 class _Choices(NamedTuple):
     """The relevant ones among the open documents, for several numbers of them."""
 
-    #: Whether each retrieved document is chosen, if it is open: numbers × retrieved documents.
+    #: A mask of the open documents that are chosen: numbers × retrieved documents.
     is_chosen: Bools
     #: How many of the chosen ones are not retrieved, one per number.
     n_not_retrieved: Ints
@@ -55,13 +55,14 @@ def extremes_by_number(base: Counting, documents: RetrievedDocuments) -> tuple[f
     value is highest if these are the first ones of the ranking, and lowest if they are not
     retrieved or, if these do not suffice, the last ones of the ranking.
     """
-    n_retrieved = len(documents.is_open)
     n_open = documents.n_open_retrieved + documents.n_open_others
+    all_numbers = np.arange(n_open + 1)  # from no open document is relevant to all are
     low = np.inf
     high = -np.inf
-    # From 0 to all open documents are relevant. Memory limits how many numbers are tried at once.
-    for part in slices(n_open + 1, 2 * n_retrieved, _BATCH):
-        numbers = np.arange(part.start, part.stop)
+    # Memory limits how many numbers are tried at once: each has two masks of retrieved documents.
+    size_of_masks = 2 * len(documents.is_open)
+    for part in slices(len(all_numbers), width=size_of_masks, max_size=_BATCH):
+        numbers = all_numbers[part]
         last_ones = _choose_last(documents, numbers)
         first_ones = _choose_first(documents, numbers)
         lowest_values = _values_of_choices(base, documents, last_ones)
@@ -78,9 +79,12 @@ def _choose_last(documents: RetrievedDocuments, numbers: Ints) -> _Choices:
     """
     n_not_retrieved = np.minimum(numbers, documents.n_open_others)
     n_last = numbers - n_not_retrieved
-    # Open documents from each one to the last: open, not open, open -> 2, 1, 1.
-    n_open_from_here = documents.is_open[::-1].cumsum()[::-1]
-    is_chosen = n_open_from_here <= n_last[:, None]
+    # Number the open documents from the last one: open, not open, open -> 2, 1, 1.
+    from_last_rank = documents.is_open[::-1]
+    number_from_last = from_last_rank.cumsum()
+    number_of_document = number_from_last[::-1]  # in the order of ranks again
+    is_among_last = number_of_document <= n_last[:, None]
+    is_chosen = documents.is_open & is_among_last
     return _Choices(is_chosen, n_not_retrieved)
 
 
@@ -91,9 +95,10 @@ def _choose_first(documents: RetrievedDocuments, numbers: Ints) -> _Choices:
     """
     n_first = np.minimum(numbers, documents.n_open_retrieved)
     n_not_retrieved = numbers - n_first
-    # Open documents from the first to each one: open, not open, open -> 1, 1, 2.
-    n_open_to_here = documents.is_open.cumsum()
-    is_chosen = n_open_to_here <= n_first[:, None]
+    # Number the open documents from the first one: open, not open, open -> 1, 1, 2.
+    number_of_document = documents.is_open.cumsum()
+    is_among_first = number_of_document <= n_first[:, None]
+    is_chosen = documents.is_open & is_among_first
     return _Choices(is_chosen, n_not_retrieved)
 
 
@@ -104,51 +109,56 @@ def _values_of_choices(base: Counting, documents: RetrievedDocuments, choices: _
     """
     # Documents that are not open are relevant in any case.
     is_relevant = choices.is_chosen | ~documents.is_open  # choices × retrieved documents
-    n_others = choices.n_not_retrieved + documents.n_relevant_others
-    # All relevant documents count for recall, also those below the cutoff.
-    n_relevant = is_relevant.sum(axis=1) + n_others
-    n_ret = documents.n_ret
-    if base.depth is not None:
-        is_above_cutoff = documents.rank <= base.depth
-        is_relevant = is_relevant & is_above_cutoff
-        n_ret = min(n_ret, base.depth)
-    ranking, target = _topics_of_choices(documents, is_relevant, n_ret, n_relevant)
+    n_relevant_retrieved = is_relevant.sum(axis=1)
+    n_relevant_others = choices.n_not_retrieved + documents.n_relevant_others
+    # Recall is a fraction of all relevant documents, also of those below the cutoff.
+    n_relevant = n_relevant_retrieved + n_relevant_others
+    if base.depth is None:
+        ranking, target = _topics_of_choices(documents, is_relevant, documents.n_ret, n_relevant)
+        return base.score(ranking, target)
+    # With a cutoff, the ranking ends there.
+    is_above_cutoff = documents.rank <= base.depth
+    is_relevant_above = is_relevant & is_above_cutoff
+    n_ret = min(documents.n_ret, base.depth)
+    ranking, target = _topics_of_choices(documents, is_relevant_above, n_ret, n_relevant)
     return base.score(ranking, target)
 
 
 def _topics_of_choices(
-    documents: RetrievedDocuments, is_relevant: Bools, n_ret: int, n_relevant: Ints
+    documents: RetrievedDocuments, is_hit: Bools, n_ret: int, n_relevant: Ints
 ) -> tuple[Ranking, Target]:
     """Return a ranking and gains in which each choice of relevant documents is a topic.
 
-    They have no other documents, as the base depends on relevant ones alone.
+    They have no other documents, as the base depends on relevant ones alone. A *hit* is a relevant
+    document of the ranking.
 
     Parameters
     ----------
     documents : RetrievedDocuments
         The documents.
-    is_relevant : ndarray of bool, shape (n_choices, n_retrieved)
-        A mask of the relevant documents of the ranking.
+    is_hit : ndarray of bool, shape (n_choices, n_retrieved)
+        A mask of the hits.
     n_ret : int
         The length of the ranking.
     n_relevant : ndarray of int, shape (n_choices,)
         The number of all relevant documents, also of those that are not in the ranking.
     """
-    n_choices = len(is_relevant)
-    topic, position = np.nonzero(is_relevant)
-    n_hits = len(topic)  # each one is an element of the ranking and a judged document
+    n_choices = len(is_hit)
+    topic_of_hit, position_of_hit = np.nonzero(is_hit)
+    n_hits = len(topic_of_hit)
+    # The hits are all judged documents, so that hit number 0 is judged document number 0, and so on.
     ranking = Ranking(
         n_queries=n_choices,
-        pool_query=topic,
-        query=topic,
-        rank=documents.rank[position],
-        row=np.arange(n_hits),
+        pool_query=topic_of_hit,  # of the judged documents
+        query=topic_of_hit,  # of the hits
+        rank=documents.rank[position_of_hit],
+        row=np.arange(n_hits),  # the judged document that each hit is
         n_ret=np.full(n_choices, n_ret),
         run=documents.run,
     )
     target = _CountedTarget(
         n_queries=n_choices,
-        query=topic,
+        query=topic_of_hit,
         gain=np.ones(n_hits),
         top=1.0,
         source=documents.source,

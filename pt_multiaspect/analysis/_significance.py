@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -69,24 +69,25 @@ class PairTests:
     def half_widths(self, alpha: float) -> Floats:
         """Return half the widths of the intervals of the means with confidence level 1 − alpha.
 
-        They are Student's or, if more than two systems are compared, Tukey's, with a quantile of
-        the studentised range. This is for errors of single means: those of differences, which
-        `self.errors` are, are √2 times as large.
+        They are Student's or, if more than two systems are compared, Tukey's. `self.errors` are the
+        standard errors of the means of differences.
         """
         confidence = 1 - alpha
         if self.n_compared == 2:
             quantile = t_quantile(self.freedom, confidence)
         else:
+            # The studentised range is in units of the standard error of one system's mean, which
+            # is that of a difference of two means, divided by √2.
             range_quantile = _range_quantile(self.n_compared, self.clusters.freedom, confidence)
             quantile = np.array(range_quantile / math.sqrt(2))
         return np.asarray(quantile * self.errors)
 
     def margin_levels(self, margin: float) -> tuple[Floats, Floats]:
-        """Return the levels of one-sided t-tests that means are above −margin, and below it."""
-        above_lower_margin = margin + self.means
-        below_upper_margin = margin - self.means
-        levels_above = self._one_sided(above_lower_margin)
-        levels_below = self._one_sided(below_upper_margin)
+        """Return the levels of one-sided t-tests that means are above −margin, and below margin."""
+        distance_from_lower = self.means + margin  # above 0 if the mean is above −margin
+        distance_to_upper = margin - self.means  # above 0 if the mean is below margin
+        levels_above = self._one_sided(distance_from_lower)
+        levels_below = self._one_sided(distance_to_upper)
         return levels_above, levels_below
 
     def _one_sided(self, distances: Floats) -> Floats:
@@ -192,19 +193,16 @@ class _PairedTest:
     def __call__(self, measure: int, first: Ints, second: Ints) -> PairTests:
         """Return the tests of pairs, given the indices of the measure and of both systems."""
         values = self.values[:, :, measure]  # systems × topics
-        # Rounding errors are told by the largest value of both systems of a pair.
-        largest = largest_of_pairs(values, first, second)
+        # Differences are rounding errors if they are tiny compared with the values of both systems.
+        largest_value = largest_of_pairs(values, first, second)
+        largest_error = TOLERANCE * largest_value
         raw_differences = values[first] - values[second]  # pairs × topics
-        differences = remove_rounding_errors(raw_differences, largest[:, None])
-        raw_estimates = estimate_means(differences, self.clusters, largest, self.groups)
-        # Topics' differences may cancel out in the mean but for rounding errors.
-        means = remove_rounding_errors(raw_estimates.means, largest)
-        estimates = replace(raw_estimates, means=means)
-        largest_error = TOLERANCE * largest
+        differences = remove_rounding_errors(raw_differences, largest_value[:, None])
+        estimates = self._estimate_means(differences, largest_value)
         levels, required = self._levels(measure, differences, estimates, largest_error)
         return PairTests(
             differences=differences,
-            means=means,
+            means=estimates.means,
             errors=estimates.errors,
             freedom=estimates.freedom,
             zero=largest_error,
@@ -213,6 +211,16 @@ class _PairedTest:
             required_difference=required,
             n_compared=self._n_compared,
         )
+
+    def _estimate_means(self, differences: Floats, largest_value: Floats) -> MeanEstimates:
+        """Return the means of the differences of pairs (pairs × topics), with standard errors.
+
+        Means that are tiny compared with the largest value of the pair become 0: differences of
+        topics may cancel out but for rounding errors.
+        """
+        estimates = estimate_means(differences, self.clusters, largest_value, self.groups)
+        means = remove_rounding_errors(estimates.means, largest_value)
+        return replace(estimates, means=means)
 
     @property
     def _n_compared(self) -> int:
@@ -476,7 +484,8 @@ def check_correction(test: str, correction: str | None) -> None:
             f"{parameter('test', 'tukey')} corrects for the number of pairs itself: omit "
             f"{parameter('correction', correction)}"
         )
-    choice("correction", None, *CORRECTIONS)(correction)
+    check_known = choice("correction", None, *CORRECTIONS)
+    check_known(correction)
 
 
 def corrector(test: str, correction: str | None) -> Callable[[Floats], Floats]:
@@ -592,15 +601,15 @@ def correct_groups(
 
 
 def _correct_tukey(family: Floats, correction: str | None, alpha: float) -> tuple[Floats, float]:
-    """Correct the levels of 'tukey' for the number of groups, and alpha.
+    """Correct the levels of 'tukey', and alpha, for the number of groups by Bonferroni's method.
 
-    `family` are the levels, groups × comparisons. The test itself corrects for comparisons.
+    The test itself has corrected the levels, groups × comparisons, for the comparisons of a group.
     """
     if correction is None:
-        return family.clip(max=1), alpha
+        return family, alpha
     n_groups = len(family)
-    corrected = family * n_groups
-    return corrected.clip(max=1), alpha / n_groups
+    multiplied = family * n_groups
+    return multiplied.clip(max=1), alpha / n_groups
 
 
 def family_of(group: str) -> str:
@@ -834,29 +843,51 @@ def _bootstrap(
     observed_x = clusters.n_topics * means
     observed_q = (sums**2).sum(axis=1)
     observed_u = _squared_cosine(observed_x, observed_q, n_clusters)
-    lowest_significant_u = observed_u - TOLERANCE
+    lowest_u = observed_u - TOLERANCE  # samples that are equal but for rounding errors count
     # Samples are drawn from sums whose mean is 0.
     shifted = _shift_to_zero(sums, means, largest_error, clusters)
     position = _position_in_bootstrap(n_resamples, alpha)
     levels = np.empty(n_pairs)
     required = np.empty(n_pairs)
-    parts = slices(n_pairs, n_resamples)
-    # The large arrays of X and Q, pairs × samples, are allocated once.
-    shape = (parts[0].stop, n_resamples)
-    all_x = np.empty(shape)
-    all_q = np.empty(shape)
-    for part in parts:
-        size = part.stop - part.start
-        x = all_x[:size]
-        q = all_q[:size]
-        _multiply(shifted[part], counts, out=x)
-        _multiply(shifted[part] ** 2, counts, out=q)
-        u = _squared_cosine(x, q, n_clusters)  # in the memory of q
-        is_beyond = u >= lowest_significant_u[part, None]
+    for part, x, u in _bootstrap_samples(shifted, counts):
+        is_beyond = u >= lowest_u[part, None]
         levels[part] = is_beyond.sum(axis=1) / n_resamples
+        # The required mean difference is that of the least extreme sample that is significant.
         critical_x = _x_at_position(x, u, position)
         required[part] = np.abs(critical_x) / clusters.n_topics
     return levels, float(required.max())
+
+
+def _bootstrap_samples(
+    sums: Floats, counts: npt.NDArray[np.uint16]
+) -> Iterator[tuple[slice, Floats, Floats]]:
+    """Yield a part of the pairs at a time, with X and u of their samples, pairs × samples.
+
+    X is the sum of the numbers that were drawn, and u = X² / (n Q), where Q is the sum of their
+    squares. Both are overwritten by the next part.
+
+    Parameters
+    ----------
+    sums : ndarray, pairs × clusters
+        The numbers to draw.
+    counts : ndarray of int, clusters × samples
+        How often each was drawn.
+    """
+    n_clusters, n_resamples = counts.shape
+    parts = slices(len(sums), n_resamples)
+    # All parts use the same memory. The first part is the largest.
+    shape = (parts[0].stop, n_resamples)
+    memory_of_x = np.empty(shape)
+    memory_of_q = np.empty(shape)
+    for part in parts:
+        size = part.stop - part.start
+        x = memory_of_x[:size]
+        q = memory_of_q[:size]
+        sums_of_part = sums[part]
+        _multiply(sums_of_part, counts, out=x)
+        _multiply(sums_of_part**2, counts, out=q)
+        u = _squared_cosine(x, q, n_clusters)
+        yield part, x, u
 
 
 def _x_at_position(x: Floats, u: Floats, position: int) -> Floats:
@@ -926,16 +957,17 @@ def _squared_cosine(sums: Floats, squares: Floats, n: int) -> Floats:
 def _critical_position(n_resamples: int, alpha: float) -> int:
     """Return the index of the lowest significant value, if resamples are sorted upwards.
 
-    The observed value counts as one more sample, which is the highest: of 999 resamples and this
-    one, 50 are significant at α = 0.05, so that 49 resamples are, from index 950 on. If there are
-    too few resamples for any to be significant, it is the last index.
+    The observed value counts as one more sample, and is significant: of 999 resamples and this one,
+    50 are significant at α = 0.05, so that 49 resamples are, those from index 950 on. If no
+    resample can be significant, it is the last index.
     """
     n_samples = n_resamples + 1
     rounding_error = 1e-9  # 0.05 * 1000 may be just above 50
     n_significant = math.ceil(n_samples * alpha - rounding_error)
-    position = n_samples - n_significant
-    last_position = n_resamples - 1
-    return min(position, last_position)
+    n_significant_resamples = n_significant - 1
+    if n_significant_resamples == 0:
+        return n_resamples - 1
+    return n_resamples - n_significant_resamples
 
 
 def _permutation(
@@ -968,28 +1000,49 @@ def _permutation(
     n_pairs = len(differences)
     n_resamples = signs.shape[1]
     sums = clusters.sums(differences)  # pairs × clusters
-    # Instead of means, sums over all topics are compared, which need no division. Those that are
-    # equal to the observed one but for rounding errors are as far from 0.
+    # Instead of means, totals over all topics are compared, which need no division. Those that are
+    # equal to the observed one but for rounding errors count as at least as far from 0.
     lowest_means = np.abs(means) - largest_error
     lowest_totals = clusters.n_topics * lowest_means
-    # The required difference is that of the sample at this position, if they are sorted.
     position = _critical_position(n_resamples, alpha)
     levels = np.empty(n_pairs)
-    required = np.empty(n_pairs)
-    parts = slices(n_pairs, n_resamples)
-    # A part of the pairs at a time, in one large array, pairs × samples, that is allocated once.
-    all_totals = np.empty((parts[0].stop, n_resamples))
-    for part in parts:
-        size = part.stop - part.start
-        totals = all_totals[:size]
-        _multiply(sums[part], signs, out=totals)
-        np.abs(totals, out=totals)
+    required_totals = np.empty(n_pairs)
+    for part, totals in _permutation_samples(sums, signs):
         is_beyond = totals >= lowest_totals[part, None]
         n_beyond = 1 + is_beyond.sum(axis=1)  # 1 for the observed total
         levels[part] = n_beyond / (1 + n_resamples)
-        totals.partition(position, axis=1)  # puts this total where sorting would put it
-        required[part] = totals[:, position] / clusters.n_topics
+        # The lowest significant total is at this position if totals are sorted. `partition` puts
+        # the right one there, in place, without sorting the others.
+        totals.partition(position, axis=1)
+        required_totals[part] = totals[:, position]
+    required = required_totals / clusters.n_topics
     return levels, float(required.max())
+
+
+def _permutation_samples(
+    sums: Floats, signs: npt.NDArray[np.int8]
+) -> Iterator[tuple[slice, Floats]]:
+    """Yield a part of the pairs at a time, with the absolute totals of samples, pairs × samples.
+
+    A total is the sum over all clusters, with the signs of the sample. The totals are overwritten
+    by the next part.
+
+    Parameters
+    ----------
+    sums : ndarray, pairs × clusters
+    signs : ndarray of int, clusters × samples
+        −1 or 1.
+    """
+    n_resamples = signs.shape[1]
+    parts = slices(len(sums), n_resamples)
+    # All parts use the same memory. The first part is the largest.
+    memory = np.empty((parts[0].stop, n_resamples))
+    for part in parts:
+        size = part.stop - part.start
+        totals = memory[:size]
+        _multiply(sums[part], signs, out=totals)
+        np.abs(totals, out=totals)
+        yield part, totals
 
 
 def _t(estimates: MeanEstimates, alpha: float) -> tuple[Floats, float]:
@@ -1026,8 +1079,9 @@ def _tukey(
     # Ranges that are equal to the difference but for rounding errors count as at least as large.
     lowest_ranges = np.abs(means) - largest_error
     n_below = np.searchsorted(sorted_ranges, lowest_ranges, side="left")
-    n_beyond = 1 + n_resamples - n_below  # 1 for the observed difference
-    levels = n_beyond / (1 + n_resamples)
+    n_beyond = n_resamples - n_below
+    levels = (n_beyond + 1) / (n_resamples + 1)  # 1 for the observed difference
+    # The required difference is the lowest range that is significant.
     position = _critical_position(n_resamples, alpha)
     required = sorted_ranges[position]
     return levels, float(required)

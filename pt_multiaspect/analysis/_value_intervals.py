@@ -50,6 +50,12 @@ class Interval:
         is_exact = np.full(n_topics, exact)
         return cls(ends, is_exact)
 
+    @property
+    def unknown_topics(self) -> Bools:
+        """A mask of the topics on which any row has an unknown end."""
+        is_unknown = np.isnan(self.ends)  # 2 × rows × topics
+        return np.asarray(is_unknown.any(axis=(0, 1)))
+
     def columns(self) -> dict[str, Any]:
         """Return the columns ``low high exact`` of a table, with one element per row of the ends.
 
@@ -261,14 +267,13 @@ class LabelIntervals:
         """
         values = self._values_by_labels()
         differences = self._differences_by_labels()
-        if not self._terms:
-            return values, differences
-        # The terms add to what the labels alone imply, in place.
-        if self.ideal_documents == "separate":
-            # The terms are not divided by an ideal each, but their sum is by the sum of all ideals.
-            self._divide_sums(values)
-        else:
-            self._combine(values, differences)
+        # Fill further topics from the terms, in place.
+        if self._terms:
+            divides_sums = self.ideal_documents == "separate"
+            if divides_sums:  # Σ sum of a term / Σ ideal sum of a term
+                self._divide_sums(values)
+            else:  # each term is divided by an ideal of its own, if by any, and then combined
+                self._combine(values, differences)
         return values, differences
 
     def _values_by_labels(self) -> Interval:
@@ -282,17 +287,21 @@ class LabelIntervals:
 
     def _differences_by_labels(self) -> Interval:
         """Return the intervals of differences of pairs on topics without missing labels."""
+        # On these topics, the values at the lowest labels are the only possible values.
         lowest_of_first = self.at_lowest[self.first]  # pairs × topics
         lowest_of_second = self.at_lowest[self.second]
         difference = lowest_of_first - lowest_of_second
         return self._interval_of_complete_topics(difference)
 
     def _interval_of_complete_topics(self, numbers: Floats) -> Interval:
-        """Return an interval of single numbers, rows × topics; NaN where labels are missing."""
-        is_complete = ~self.is_open  # per topic
+        """Return an interval whose two ends are the same numbers, rows × topics.
+
+        They are NaN on topics with missing labels.
+        """
+        has_missing_labels = self.is_open  # per topic
         ends = np.stack([numbers, numbers])
-        ends[:, :, self.is_open] = np.nan
-        return Interval(ends, is_complete)
+        ends[:, :, has_missing_labels] = np.nan
+        return Interval(ends, ~has_missing_labels)
 
     def compute(self) -> tuple[Interval, Interval]:
         """Return the intervals of the values, and of the differences of pairs.
@@ -308,7 +317,10 @@ class LabelIntervals:
         return values, differences
 
     def _bound_differences(self, values: Interval, differences: Interval) -> None:
-        """Fill unknown differences with bounds from the values, and set rounding errors to 0."""
+        """Fill unknown differences with bounds from the values, and set rounding errors to 0.
+
+        Both change the intervals of differences in place.
+        """
         low, high = values.ends  # runs × topics each
         low_of_first = low[self.first]  # pairs × topics
         high_of_first = high[self.first]
@@ -318,14 +330,12 @@ class LabelIntervals:
         lowest_difference = low_of_first - high_of_second
         highest_difference = high_of_first - low_of_second
         bounds = np.stack([lowest_difference, highest_difference])
-
-        # Fill the topics on which the difference of any pair is unknown. The labels that are the
-        # best for one run need not be the worst for the other: bounds are not exact.
-        is_nan = np.isnan(differences.ends)
-        is_unknown = np.asarray(is_nan.any(axis=(0, 1)))
+        # The labels that are the best for one run need not be the worst for the other: bounds are
+        # not exact.
         not_exact = np.zeros_like(differences.exact)
-        differences.fill(is_unknown, bounds, not_exact)
+        differences.fill(differences.unknown_topics, bounds, not_exact)
 
+        # Differences are rounding errors if they are tiny compared with the values of both runs.
         size_of_first = np.abs(high_of_first)
         size_of_second = np.abs(high_of_second)
         largest_error = ROUNDING * np.maximum(size_of_first, size_of_second)
@@ -429,32 +439,36 @@ class LabelIntervals:
         The lowest values of the terms are combined, and the highest ones.
         """
         weights = np.stack([part.term.weight for part in self._terms])  # terms × topics
-        # The weights are the same for both ends and all rows.
-        weights_of_all = weights[:, None, None, :]
-        weights_by_end = np.broadcast_to(weights_of_all, ends_of_terms.shape)
-        # `combine` takes terms × values, whatever the values belong to.
-        n_terms = len(ends_of_terms)
+        n_terms, n_ends, n_rows, n_topics = ends_of_terms.shape
+        # `combine` takes values and their weights, both terms × values. The weights of all topics
+        # are repeated for each end and row.
         values_of_terms = ends_of_terms.reshape(n_terms, -1)
-        weights_of_terms = weights_by_end.reshape(n_terms, -1)
+        weights_of_terms = np.tile(weights, n_ends * n_rows)
         combined = self.measure.combine(values_of_terms, weights_of_terms)
-        return combined.reshape(ends_of_terms.shape[1:])
+        return combined.reshape(n_ends, n_rows, n_topics)
 
     @cached_property
     def _terms(self) -> list[_TermIntervals]:
-        """The intervals of the terms; empty if none are stated, or one has too many label tuples.
-
-        A term reads the label tuple of a document. Documents with the same known labels, a
-        *pattern* such as (2, missing), can have the same tuples: (2, 0), (2, 1), …
-        """
+        """The intervals of the terms; empty if none are stated, or one has too many label tuples."""
         terms: list[_TermIntervals] = []
-        stated_terms = self.label_terms(self._lowest)
-        for number, term in enumerate(stated_terms):
-            is_read = self._is_read_by(term)
-            patterns, pattern_of_document = self._patterns(is_read)
-            if self._number_of_tuples(patterns) > _MOST_TUPLES:
+        for number, term in enumerate(self.label_terms(self._lowest)):
+            intervals = self._term_intervals(number, term)
+            if intervals is None:
                 return []
-            terms.append(_TermIntervals(self, number, term, is_read, patterns, pattern_of_document))
+            terms.append(intervals)
         return terms
+
+    def _term_intervals(self, number: int, term: Term) -> _TermIntervals | None:
+        """Return the intervals of a term, None if it has too many label tuples.
+
+        A term depends on the labels of each document, its label tuple. Documents with the same
+        known labels, a *pattern* such as (2, missing), can have the same tuples: (2, 0), (2, 1), …
+        """
+        is_read = self._is_read_by(term)
+        patterns, pattern_of_document = self._patterns(is_read)
+        if self._number_of_tuples(patterns) > _MOST_TUPLES:
+            return None
+        return _TermIntervals(self, number, term, is_read, patterns, pattern_of_document)
 
     def _patterns(self, is_read: Bools) -> tuple[Floats, Ints]:
         """Return the distinct patterns of known labels, and the pattern of each document.
@@ -571,6 +585,12 @@ class _Comparisons:
         discounts_of_runs = self.discounts[:-1, documents]  # without the empty ranking
         return discounts_of_runs > 0
 
+    def split_retrieved(self, ideal: _SharedIdeal) -> tuple[Ints, Ints]:
+        """Return the documents of an ideal ranking that any of its runs retrieves, and the others."""
+        discounts = self.discounts[:, ideal.documents]
+        is_retrieved = discounts[ideal.runs].any(axis=0)
+        return ideal.documents[is_retrieved], ideal.documents[~is_retrieved]
+
     def rows_among(self, runs: Ints) -> Ints:
         """Return the positions of the pairs of these runs, and of those with the empty ranking."""
         is_included = np.zeros(len(self.discounts), dtype=np.bool_)
@@ -627,28 +647,27 @@ class _TermIntervals:
         self.base = term.base
         self.is_read = is_read
         self.pattern_of_document = pattern_of_document
-        self._n_patterns = len(patterns)
-
-        tuples_of_patterns = [_label_tuples(labels, owner.grades) for labels in patterns.tolist()]
-        #: The label tuples of documents with the first pattern, then with the second, and so on.
-        self.tuples = np.concatenate(tuples_of_patterns)
-        n_tuples_of_pattern = [len(tuples) for tuples in tuples_of_patterns]
-        #: The pattern to which each label tuple belongs: [0, 0, 1, 1, 1] for 2 and 3 tuples.
-        self.pattern_of_tuple = np.repeat(np.arange(self._n_patterns), n_tuples_of_pattern)
+        #: The label tuples that documents can have, tuples × aspects, and the pattern of each.
+        self.tuples, self.pattern_of_tuple = _tuples_of_patterns(patterns, owner.grades)
         #: The gain of each label tuple.
         self.gains = self._gains_of_tuples()
-        #: The distinct gains, and 0, increasing. A *level* is an index of these.
-        self.levels = np.unique(np.append(self.gains, 0.0))
-        #: A mask of the levels that documents with each pattern can have, patterns × levels.
-        self.allowed = self._allowed_levels()
 
-    def _allowed_levels(self) -> Bools:
-        """Return which levels of gain documents with each pattern can have, patterns × levels.
+    @cached_property
+    def levels(self) -> Floats:
+        """The distinct gains of label tuples, and 0, increasing. A *level* is an index of these."""
+        gains_and_zero = np.append(self.gains, 0.0)
+        return np.unique(gains_and_zero)
+
+    @cached_property
+    def allowed(self) -> Bools:
+        """Which levels of gain documents with each pattern can have, patterns × levels.
 
         A level is an index of `self.levels`, the distinct gains.
         """
+        last_pattern = self.pattern_of_tuple[-1]  # patterns are numbered from 0, and sorted
+        n_patterns = last_pattern + 1
         n_levels = len(self.levels)
-        allowed = np.zeros((self._n_patterns, n_levels), dtype=np.bool_)
+        allowed = np.zeros((n_patterns, n_levels), dtype=np.bool_)
         level_of_tuple = np.searchsorted(self.levels, self.gains)
         # Each label tuple allows its level for its pattern.
         allowed[self.pattern_of_tuple, level_of_tuple] = True
@@ -678,14 +697,16 @@ class _TermIntervals:
         return np.asarray(gain, dtype=np.float64)
 
     def _judgments_of_tuples(self) -> Judgments:
-        """Return judgments with one document per label tuple (`self.tuples`), in a single topic.
+        """Return judgments of one topic that has a document for each label tuple (`self.tuples`).
 
-        All are copies of the first document. Gains of the same topic have the same unit.
+        The documents are made: copies of the first document of the qrels, with other labels. All
+        are in one topic, as gains need only be comparable within a topic.
         """
         n_tuples = len(self.tuples)
+        # Of each copy, the number of the copied document and of its topic: 0, the first.
         copied_document = np.zeros(n_tuples, dtype=np.intp)
         topic_of_copy = np.zeros(n_tuples, dtype=np.intp)
-        qids = np.array(["q"], dtype=object)
+        qids = np.array(["q"], dtype=object)  # the topic needs a name
         labels_by_aspect = dict(zip(self.owner.names, self.tuples.T, strict=True))
         universe = self.owner.universe
         return universe.with_copies(copied_document, topic_of_copy, qids, labels_by_aspect)
@@ -716,14 +737,23 @@ class _TermIntervals:
         has_negative_gains = (self.gains < 0).any()
         if has_depth_per_topic or has_negative_gains:
             return None
-        # The norm must be 1 or constant, or the sum of an ideal ranking, which gains determine.
-        # Any other norm changes with the labels, in a way that gains do not tell.
-        is_not_divided = form.norm is None
-        has_constant_norm = self.base.stated.has_constant_norm
-        has_ideal_norm = form.ideal is not None
-        if is_not_divided or has_constant_norm or has_ideal_norm:
+        if self._has_determined_norm(form):
             return form
         return None
+
+    def _has_determined_norm(self, form: Linear) -> bool:
+        """Return whether a weighted sum is divided by nothing that changes in unknown ways.
+
+        Most norms depend on the labels in a way that gains do not tell.
+        """
+        is_not_divided = form.norm is None
+        if is_not_divided:
+            return True
+        # The sum of an ideal ranking follows from the gains.
+        has_ideal_norm = form.ideal is not None
+        if has_ideal_norm:
+            return True
+        return bool(self.base.stated.has_constant_norm)
 
     def intervals(self) -> tuple[Interval | None, Interval | None]:
         """Return the intervals of the runs and of the pairs, None where they are not known.
@@ -750,23 +780,18 @@ class _TermIntervals:
 
         They are only filled for topics with missing labels; others are NaN.
         """
-        # The first comparisons, one per run, are with a ranking of nothing, whose sum is 0: their
-        # differences are the values of the runs. Those of the pairs follow.
         comparisons = self._comparisons(form)
         ends, is_exact = self._extremes_of_comparisons(form, comparisons)
+        # The first comparisons are of each run with an empty ranking, whose sum is 0: these
+        # differences are the values of the runs. The comparisons of pairs of runs follow.
         n_runs = len(self.owner.rankings)
-        ends_of_runs = ends[:, :n_runs]
-        is_exact_for_runs = is_exact[:n_runs]  # runs × topics
-        ends_of_pairs = ends[:, n_runs:]
-        is_exact_for_pairs = is_exact[n_runs:]
+        run_rows = slice(0, n_runs)
+        pair_rows = slice(n_runs, None)
         # Rounding errors must not exceed the range of the base.
         highest_value = self.base.RANGE[1]
-        ends_of_runs = np.minimum(ends_of_runs, highest_value)
-        # A topic is exact if all its comparisons are.
-        are_runs_exact = np.asarray(is_exact_for_runs.all(axis=0))
-        are_pairs_exact = np.asarray(is_exact_for_pairs.all(axis=0))
-        values = Interval(ends_of_runs, are_runs_exact)
-        differences = Interval(ends_of_pairs, are_pairs_exact)
+        ends_of_values = np.minimum(ends[:, run_rows], highest_value)
+        values = _interval_of_comparisons(ends_of_values, is_exact[run_rows])
+        differences = _interval_of_comparisons(ends[:, pair_rows], is_exact[pair_rows])
         return values, differences
 
     def _extremes_of_comparisons(
@@ -777,21 +802,34 @@ class _TermIntervals:
         The extremes are 2 × comparisons × topics, the mask is comparisons × topics. Topics without
         missing labels are NaN.
         """
-        owner = self.owner
         n_comparisons = len(comparisons.first)
-        n_topics = owner.universe.n_queries
+        n_topics = self.owner.universe.n_queries
         ends = np.full((2, n_comparisons, n_topics), np.nan)
         is_exact = np.zeros((n_comparisons, n_topics), dtype=np.bool_)
-        open_topics = np.flatnonzero(owner.is_open)
+        open_topics = np.flatnonzero(self.owner.is_open)
         for topic in open_topics.tolist():
-            documents = owner.documents_of_topic(topic)
-            is_retrieved = comparisons.is_retrieved(documents)
-            # Runs that are divided by the same ideal ranking are compared together.
-            for ideal in self._shared_ideals(form, documents, is_retrieved):
-                extremes = self._extremes_of_differences(form, topic, ideal, comparisons)
-                rows = extremes.rows  # the comparisons of these runs
-                ends[:, rows, topic] = extremes.ends
-                is_exact[rows, topic] = extremes.is_exact
+            ends_on_topic, is_exact_on_topic = self._extremes_on_topic(form, topic, comparisons)
+            ends[:, :, topic] = ends_on_topic
+            is_exact[:, topic] = is_exact_on_topic
+        return ends, is_exact
+
+    def _extremes_on_topic(
+        self, form: Linear, topic: int, comparisons: _Comparisons
+    ) -> tuple[Floats, Bools]:
+        """Return the extremes of all comparisons on a topic, and whether they are attained.
+
+        The extremes are 2 × comparisons. They are NaN for runs that are divided by different ideal
+        rankings, and are not compared.
+        """
+        n_comparisons = len(comparisons.first)
+        ends = np.full((2, n_comparisons), np.nan)
+        is_exact = np.zeros(n_comparisons, dtype=np.bool_)
+        documents = self.owner.documents_of_topic(topic)
+        is_retrieved = comparisons.is_retrieved(documents)
+        for ideal in self._shared_ideals(form, documents, is_retrieved):
+            extremes = self._extremes_of_differences(form, topic, ideal, comparisons)
+            ends[:, extremes.rows] = extremes.ends
+            is_exact[extremes.rows] = extremes.is_exact
         return ends, is_exact
 
     def _comparisons(self, form: Linear) -> _Comparisons:
@@ -854,22 +892,21 @@ class _TermIntervals:
         weighted by the differences of discounts. Those with the empty ranking are included.
         """
         rows = comparisons.rows_among(ideal.runs)
-        first = comparisons.first[rows]
-        second = comparisons.second[rows]
-        discounts = comparisons.discounts[:, ideal.documents]
-        # The documents that any of the runs retrieves come first, as the functions below expect.
-        has_weight = discounts[ideal.runs].any(axis=0)
-        with_weight = ideal.documents[has_weight]
-        without_weight = ideal.documents[~has_weight]
-        documents = np.append(with_weight, without_weight)
+        # The functions below take weights of the retrieved documents, and gains of these first.
+        retrieved, others = comparisons.split_retrieved(ideal)
+        discounts = comparisons.discounts[:, retrieved]
+        all_documents = np.append(retrieved, others)
+        gains = self.attainable_gains(all_documents, ideal.depth)
         # Rankings that are equal on the topic have the same differences, to be computed once.
-        weights, difference_of_row = _distinct_differences(discounts[:, has_weight], first, second)
-        gains = self.attainable_gains(documents, ideal.depth)
+        weights, difference_of_row = _distinct_differences(
+            discounts, comparisons.first[rows], comparisons.second[rows]
+        )
         if form.ideal is not None:
             extremes, is_exact = _extremes_of_ratios(weights, gains)
         else:
             extremes = _extremes_of_sums(form, topic, weights, gains)
             is_exact = np.ones(len(weights), dtype=np.bool_)
+        # From distinct differences to the comparisons that have them.
         extremes_of_rows = extremes[:, difference_of_row]
         is_exact_for_rows = is_exact[difference_of_row]
         return _ExtremesOfRows(rows, extremes_of_rows, is_exact_for_rows)
@@ -925,32 +962,40 @@ class _TermIntervals:
         Documents are relevant if they have a gain. Those whose gain is not known (`self.is_open`)
         may be relevant.
         """
-        has_gain = self._has_known_gain
-        n_relevant = self._number_by_topic(has_gain)
-        may_be_relevant = self.is_open | has_gain
         runs = self.owner.rankings
         n_topics = self.owner.universe.n_queries
         open_topics = np.flatnonzero(self.owner.is_open)
         result = Interval.unknown(len(runs), n_topics, exact=True)
-        for run_index, run in enumerate(runs):
-            retrieved = run.hits
-            hits = retrieved.select(may_be_relevant[retrieved.row])
+        for row, run in enumerate(runs):
+            hits = self._possible_hits(run)
             for topic in open_topics.tolist():
-                documents = self._possibly_relevant(run, hits, topic, int(n_relevant[topic]))
-                low_and_high = extremes_by_number(base, documents)
-                result.ends[:, run_index, topic] = low_and_high
+                documents = self._possibly_relevant(run, hits, topic)
+                low, high = extremes_by_number(base, documents)
+                result.ends[0, row, topic] = low
+                result.ends[1, row, topic] = high
         return result
 
-    @property
+    def _possible_hits(self, run: Rankings) -> Hits:
+        """Return the judged documents that a run retrieves and that are or may be relevant."""
+        may_be_relevant = self.is_open | self._has_known_gain  # per judged document
+        retrieved = run.hits
+        document_of_hit = retrieved.row
+        return retrieved.select(may_be_relevant[document_of_hit])
+
+    @cached_property
     def _has_known_gain(self) -> Bools:
         """A mask of the documents whose gain is known, and not 0."""
-        level_of_0 = 0  # no gain is negative here, and the levels are sorted
+        # The gains that a document can have are levels, indices of the sorted `self.levels`.
+        level_of_0 = np.searchsorted(self.levels, 0.0)
         can_be_0 = self.allowed[self.pattern_of_document, level_of_0]
         return np.asarray(~self.is_open & ~can_be_0)
 
-    def _possibly_relevant(
-        self, run: Rankings, hits: Hits, topic: int, n_relevant: int
-    ) -> RetrievedDocuments:
+    @cached_property
+    def _n_relevant(self) -> Ints:
+        """The number of documents of each topic that are relevant in any case."""
+        return self._number_by_topic(self._has_known_gain)
+
+    def _possibly_relevant(self, run: Rankings, hits: Hits, topic: int) -> RetrievedDocuments:
         """Return the documents of a topic that are or may be relevant, for a run.
 
         Parameters
@@ -961,8 +1006,6 @@ class _TermIntervals:
             Of all topics, the retrieved documents that are or may be relevant, sorted by topic.
         topic : int
             The position of the topic.
-        n_relevant : int
-            The number of documents of the topic that are relevant in any case.
         """
         next_topic = topic + 1
         start, stop = np.searchsorted(hits.query, [topic, next_topic])
@@ -971,7 +1014,9 @@ class _TermIntervals:
         is_open = self.is_open[documents]
         n_open_hits = int(is_open.sum())
         n_relevant_hits = len(documents) - n_open_hits
+        # Of the whole topic, retrieved or not.
         n_open = int(self._n_open[topic])
+        n_relevant = int(self._n_relevant[topic])
         return RetrievedDocuments(
             run=run,
             source=self.term.target.source,
@@ -1057,20 +1102,31 @@ class _TermIntervals:
     def _tuple_of_document(self, is_preferred: Bools) -> Ints:
         """Return the index of a preferred label tuple of each document, of any if it has none.
 
-        Each label tuple belongs to a pattern of known labels, `self.pattern_of_tuple`, sorted.
-        Documents with the same pattern get the same tuple.
+        Each label tuple belongs to a pattern of known labels, `self.pattern_of_tuple`, sorted: it
+        is a possible tuple of the documents with this pattern, which all get the same one.
 
         Parameters
         ----------
         is_preferred : ndarray of bool, shape (n_tuples,)
             A mask of the label tuples.
         """
-        # Begin with the first tuple of each pattern. Then put any preferred one in its place.
+        # Begin with the first tuple of each pattern: if the patterns of five tuples are
+        # [0, 0, 0, 1, 1], these are the tuples [0, 3].
         _, tuple_of_pattern = np.unique(self.pattern_of_tuple, return_index=True)
+        # Put preferred ones in their place: if 1 is preferred, [1, 3]; of several, take the last.
         preferred_tuples = np.flatnonzero(is_preferred)
-        patterns_of_preferred = self.pattern_of_tuple[preferred_tuples]
-        tuple_of_pattern[patterns_of_preferred] = preferred_tuples
+        pattern_of_preferred = self.pattern_of_tuple[preferred_tuples]
+        tuple_of_pattern[pattern_of_preferred] = preferred_tuples
         return np.asarray(tuple_of_pattern[self.pattern_of_document])
+
+
+def _interval_of_comparisons(ends: Floats, is_exact: Bools) -> Interval:
+    """Return the interval of some comparisons; it is exact on topics where all of them are.
+
+    The ends are 2 × comparisons × topics, the mask is comparisons × topics.
+    """
+    is_topic_exact = is_exact.all(axis=0)
+    return Interval(ends, np.asarray(is_topic_exact))
 
 
 def _ideals_of_retrieved(documents: Ints, is_retrieved: Bools) -> Iterator[_SharedIdeal]:
@@ -1143,16 +1199,13 @@ def _extremes_of_ratios(weights: Floats, gains: AttainableGains) -> tuple[Floats
     is_exact : ndarray of bool, shape (n_sums,)
         Whether both extremes are attained.
     """
-    # The lowest ratio is minus the highest one with negative weights: one call finds the highest
-    # ratios of both.
-    n_sums = len(weights)
-    negative_and_own = np.concatenate([-weights, weights])
-    highest_ratio, is_attained = highest_ratios(negative_and_own, gains)
-    highest_of_negative = highest_ratio[:n_sums]
-    highest = highest_ratio[n_sums:]
-    lowest = 0.0 - highest_of_negative  # a minus sign alone would give −0
-    is_lowest_attained = is_attained[:n_sums]
-    is_highest_attained = is_attained[n_sums:]
+    # The lowest ratio is minus the highest ratio by negated weights. One call, which is faster than
+    # two, finds the highest ratios by the negated weights and then by the weights.
+    negated_then_own = np.concatenate([-weights, weights])
+    highest_ratio, is_attained = highest_ratios(negated_then_own, gains)
+    highest_by_negated, highest = np.split(highest_ratio, 2)
+    is_lowest_attained, is_highest_attained = np.split(is_attained, 2)
+    lowest = 0.0 - highest_by_negated  # a minus sign alone would give −0
     is_exact = is_lowest_attained & is_highest_attained
     return np.stack([lowest, highest]), is_exact
 
@@ -1178,6 +1231,27 @@ def _extremes_of_sums(form: Linear, topic: int, weights: Floats, gains: Attainab
         norm = float(form.norm[topic])
     normalised = extremes / norm
     return normalised + 0.0  # turns −0 into 0
+
+
+def _tuples_of_patterns(patterns: Floats, grades: Sequence[Floats]) -> tuple[Floats, Ints]:
+    """Return the label tuples of documents with each pattern, and the number of their pattern.
+
+    Those of the first pattern come first: with 2 and 3 tuples, their patterns are [0, 0, 1, 1, 1].
+
+    Parameters
+    ----------
+    patterns : ndarray, patterns × aspects
+        The known labels of documents; infinity is a missing label.
+    grades : sequence of ndarray
+        The grades of each aspect.
+    """
+    tuples = []
+    pattern_of_tuple = []
+    for number, pattern in enumerate(patterns.tolist()):
+        tuples_of_pattern = _label_tuples(pattern, grades)
+        tuples.append(tuples_of_pattern)
+        pattern_of_tuple.append(np.full(len(tuples_of_pattern), number))
+    return np.concatenate(tuples), np.concatenate(pattern_of_tuple)
 
 
 def _label_tuples(pattern: Sequence[float], grades: Sequence[Floats]) -> Floats:

@@ -173,12 +173,16 @@ def select_measures(
 
 def _measures_by_label(perquery: pd.DataFrame, measures: Mapping[Any, Any]) -> dict[str, Any]:
     """Return the measures or directions of a mapping by the labels of the frame."""
-    declared, parsed = read_directions(measures)
-    measure_of_name = {**parsed, **declared}
-    labels = find_labels(perquery, measures)
-    by_label = {}
-    for label, name in zip(labels, measures, strict=True):
-        by_label[label] = measure_of_name[name]
+    # The keys of the mapping may be other spellings of the labels. The values are 'higher' or
+    # 'lower', which are declared directions, or measures.
+    direction_of_key, measure_of_key = read_directions(measures)
+    labels = find_labels(perquery, measures)  # one per key
+    by_label: dict[str, Any] = {}
+    for label, key in zip(labels, measures, strict=True):
+        if key in direction_of_key:
+            by_label[label] = direction_of_key[key]
+        else:
+            by_label[label] = measure_of_key[key]
     return by_label
 
 
@@ -269,16 +273,8 @@ class ValuesByMeasure:
         function : str, optional
             If given, directions are checked for this caller, as by `check_directions`.
         """
-        arrays = []
-        _, qids_of_first = self._arrays[labels[0]]
-        for label in labels:
-            array, qids = self._arrays[label]
-            arrays.append(array)
-            if qids != qids_of_first:
-                # Raises an error that says which values are missing.
-                matrix(rows_of_measures(self._rows, labels))
+        values, qids = self._join(labels)
         known = {label: self.known[label] for label in labels}
-        values = np.concatenate(arrays, axis=2)
         if function is not None:
             check_directions(self._rows, values, list(labels), known, function)
         signs = np.array([_sign(measure) for measure in known.values()])
@@ -286,10 +282,27 @@ class ValuesByMeasure:
             values=values * signs,
             signs=signs,
             names=self._names,
-            qids=qids_of_first,
+            qids=qids,
             labels=list(labels),
             known=known,
         )
+
+    def _join(self, labels: Sequence[str]) -> tuple[Floats, list[Any]]:
+        """Return the values of some measures, systems × topics × measures, and their topics."""
+        _, qids_of_first = self._arrays[labels[0]]
+        arrays = []
+        for label in labels:
+            array, qids = self._arrays[label]
+            if qids != qids_of_first:
+                # An array of different topics is refused, with an error that says what is missing.
+                return self._convert_together(labels)
+            arrays.append(array)
+        return np.concatenate(arrays, axis=2), qids_of_first
+
+    def _convert_together(self, labels: Sequence[str]) -> tuple[Floats, list[Any]]:
+        """Convert the values of some measures to one array, systems × topics × measures."""
+        values, _, qids, _ = matrix(rows_of_measures(self._rows, labels))
+        return values, qids
 
 
 def _known_measures(
@@ -346,21 +359,29 @@ def read_differences(given: object, labels: Sequence[str], name: str) -> dict[st
         check = real(name, low=0, open_low=True)
         difference = check(given)
         return dict.fromkeys(labels, difference)
-    # A key may be a measure or one of its spellings: find its label. What measures the labels stand
-    # for is not known: None.
-    measure_of_label = dict.fromkeys(labels, None)
-    number_of_label = {}
-    for measure, number in given.items():
-        label = find_label(measure_of_label, measure)
-        number_of_label[label] = number
-    # Each key must be a measure of the frame, and each measure of the frame a key.
-    refuse_unknown(number_of_label, labels, "measures", name)
-    refuse_unknown(labels, number_of_label, "one difference per measure", name)
     differences = {}
-    for label, number in number_of_label.items():
+    for label, number in _numbers_by_label(given, labels, name).items():
         check = real(f"{name}: {label}", low=0, open_low=True)
         differences[label] = check(number)
     return differences
+
+
+def _numbers_by_label(
+    number_by_measure: Mapping[Any, Any], labels: Sequence[str], name: str
+) -> dict[str, Any]:
+    """Return a mapping whose keys are measures or their spellings by the labels of these.
+
+    Each key must stand for one of the labels, and each label have a key. `name` is that of the
+    parameter, for errors.
+    """
+    labels_only = dict.fromkeys(labels)  # the measure of each label is not known: None
+    number_of_label = {}
+    for measure, number in number_by_measure.items():
+        label = find_label(labels_only, measure)
+        number_of_label[label] = number
+    refuse_unknown(number_of_label, labels, "measures", name)  # keys that are no label
+    refuse_unknown(labels, number_of_label, "one difference per measure", name)  # without a key
+    return number_of_label
 
 
 def rows_of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:

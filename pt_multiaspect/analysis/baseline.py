@@ -23,7 +23,7 @@ from ..evaluation.topic_clusters import (
 )
 from ..evaluation.topic_groups import ALL, read_topic_groups
 from ..integration.aggregators import lower_is_better
-from ..kernels.mean_errors import Clusters
+from ..kernels.mean_errors import Clusters, TopicGroups
 from ._pairs import Pairs, pairs_of_runs
 from ._significance import (
     ALPHA,
@@ -41,9 +41,9 @@ from ._value_matrices import by_measure, matrix, read_differences, topics_differ
 #: Intervals of margins have the confidence level 1 − 2α.
 _HIGHEST_ALPHA = 0.5
 
-#: How tests were made, in columns for notes: the confidence level of each interval, the degrees of
-#: freedom, and how many times the squared standard error is that of independent topics.
-_HOW = ("confidence", "freedom", "design_effect")
+#: Columns from which the command line makes notes: the confidence level of each interval, the
+#: degrees of freedom, and how many times the squared standard error is that of independent topics.
+_COLUMNS_FOR_NOTES = ["confidence", "freedom", "design_effect"]
 
 
 def compare_with_baseline(
@@ -218,7 +218,8 @@ def compare_with_baseline(
         cluster=cluster,
         margin=margin,
     )
-    return tests.drop(columns=list(_HOW))
+    # The command line has notes on degrees of freedom and the like; users need no columns of these.
+    return tests.drop(columns=_COLUMNS_FOR_NOTES)
 
 
 def compare_with_levels(
@@ -246,7 +247,13 @@ def compare_with_levels(
     if by is not None:
         groups = read_topic_groups(by, perquery)
     clusters = read_clusters(cluster, perquery, groups)
-    macro_mean = read_macro(macro, groups, clusters, measures_by_label(perquery), ("test", test))
+    macro_mean = read_macro(
+        macro,
+        groups,
+        clusters,
+        measures=measures_by_label(perquery),
+        method=("test", test),  # named in errors, as macro means have the test 't' only
+    )
     comparison = _Comparison(
         baseline=baseline,
         groups=groups,
@@ -256,7 +263,9 @@ def compare_with_levels(
         lower_is_better=_directions(perquery),
         correction=correction,
         alpha=alpha,
-        options={"test": test, "n_resamples": n_resamples, "alpha": alpha, "seed": seed},
+        test=test,
+        n_resamples=n_resamples,
+        seed=seed,
     )
     tests = comparison.compare_measures(perquery)
     if groups is None:
@@ -269,12 +278,12 @@ def compare_with_levels(
 def _check_given_correction(test: str, correction: str | None) -> None:
     """Check that a correction is known, and that the test can have it.
 
-    Tukey's test corrects for the number of pairs itself, so that a correction given with it is an
-    error. The default 'holm' is none: it corrects Tukey's levels for the number of groups only.
+    The test 'tukey' corrects for the number of pairs itself: `check_correction` refuses all
+    corrections beside it. But 'holm' is the default, which users of 'tukey' need not change.
     """
-    if test == "tukey" and correction == "holm":
-        return
-    check_correction(test, correction)
+    is_tukey_with_default = test == "tukey" and correction == "holm"
+    if not is_tukey_with_default:
+        check_correction(test, correction)
 
 
 def _sort_groups(tests: pd.DataFrame, group_of_topic: Mapping[str, str]) -> pd.DataFrame:
@@ -303,9 +312,11 @@ class _Comparison:
     #: Whether lower is better for each measure, None if unknown.
     lower_is_better: Mapping[str, bool | None]
     correction: str | None
+    #: The significance level.
     alpha: float
-    #: The arguments of `paired_test`.
-    options: dict[str, Any]
+    test: str
+    n_resamples: int
+    seed: int
 
     def compare_measures(self, perquery: pd.DataFrame) -> pd.DataFrame:
         """Return the tests of all measures of a long frame, by measure and group of topics."""
@@ -326,65 +337,75 @@ class _Comparison:
         pairs = pairs_of_runs(names, names_in_order, self.baseline)
         # Two baselines are compared in both orders: one test serves both.
         tested = _TestedPairs(pairs)
-        test_of_group = self._tests_by_group(values, qids)
+        prepared_tests = self._prepare_tests(values, qids)
         tables = []
         for column, measure in enumerate(measures):
-            tests_of_group = {}
-            for group, test_pairs in test_of_group.items():
-                tests_of_group[group] = test_pairs(column, tested.first, tested.second)
-            tables += self._tables_of_measure(measure, pairs, tested, tests_of_group)
+            tests_by_group = {}
+            for group, test_pairs in prepared_tests.items():
+                tests_by_group[group] = test_pairs(column, tested.first, tested.second)
+            tables += self._tables_of_measure(measure, pairs, tested, tests_by_group)
         return tables
 
-    def _tests_by_group(
+    def _prepare_tests(
         self, values: Floats, qids: list[Any]
     ) -> dict[str, Callable[[int, Ints, Ints], PairTests]]:
-        """Return a function that tests pairs on the topics of a group, by group.
+        """Return, for each group of topics, a function that tests pairs of systems on these.
 
         It takes the position of a measure and those of the first and second system of each pair.
         All topics are a group, too, and so are macro means if wanted; groups without topics are
         omitted. `values` has the shape systems × topics × measures.
         """
         clusters = check_clusters(clusters_of_topics(self.clusters, qids))
-        tests = {}
+        prepared = {}
         for group, topics in _topics_by_group(self.groups, qids):
             if len(topics) > 0:
                 clusters_of_group = _clusters_of_group(clusters, topics)
-                tests[group] = paired_test(
-                    values[:, topics], clusters=clusters_of_group, **self.options
-                )
+                prepared[group] = self._prepare_test(values[:, topics], clusters_of_group)
         equal_groups = None
         if self.macro is not None:
             equal_groups = self.macro.groups_of_topics(qids)
         if equal_groups is not None:
-            tests[MACRO] = paired_test(
-                values, clusters=clusters, groups=equal_groups, **self.options
-            )
-        return tests
+            prepared[MACRO] = self._prepare_test(values, clusters, equal_groups)
+        return prepared
+
+    def _prepare_test(
+        self, values: Floats, clusters: Clusters, groups: TopicGroups | None = None
+    ) -> Callable[[int, Ints, Ints], PairTests]:
+        """Return the function that tests pairs of systems on some topics; see `paired_test`."""
+        return paired_test(
+            values,
+            self.test,
+            n_resamples=self.n_resamples,
+            alpha=self.alpha,
+            seed=self.seed,
+            clusters=clusters,
+            groups=groups,
+        )
 
     def _tables_of_measure(
         self,
         measure: Any,
         pairs: Pairs,
         tested: _TestedPairs,
-        tests_of_group: Mapping[str, PairTests],
+        tests_by_group: Mapping[str, PairTests],
     ) -> list[pd.DataFrame]:
         """Return the tests of each pair under one measure, one table per group of topics."""
-        groups = list(tests_of_group)
-        all_tests = list(tests_of_group.values())
-        families = [family_of(group) for group in groups]
+        families = [family_of(group) for group in tests_by_group]
+        # Levels are corrected for the number of tests in all groups of a family.
+        all_tests = list(tests_by_group.values())
         levels = np.stack([tests.levels for tests in all_tests])  # groups × tests
-        corrected, alphas = correct_groups(
-            levels, families, self.options["test"], self.correction, self.alpha
+        corrected, interval_levels = correct_groups(
+            levels, families, self.test, self.correction, self.alpha
         )
         is_lower_better = bool(self.lower_is_better[str(measure)])
         margin_columns = self._margin_columns(str(measure), tested, all_tests, families)
         tables = []
-        for row, group in enumerate(groups):
+        for row, (group, tests) in enumerate(tests_by_group.items()):
             statistics = _columns_of_tests(
                 tested,
-                all_tests[row],
+                tests,
                 corrected[row],
-                alphas[row],
+                interval_levels[row],
                 self.alpha,
                 is_lower_better,
                 margin_columns[row],
@@ -513,52 +534,54 @@ class _Margin:
     def columns(
         self, tested: _TestedPairs, tests_by_group: Sequence[PairTests]
     ) -> list[dict[str, Floats]]:
-        """Return the ``p_not_worse p_equivalent margin_low margin_high`` of each pair, by group.
-
-        A pair and its reverse are one test, at the same place of `tests_by_group`. They are
-        equivalent together, but each may be not worse by itself.
-        """
-        equivalent = []  # groups × tests
-        not_worse = []  # groups × pairs
-        for tests in tests_by_group:
-            # The levels of "the difference is above −margin" and of "it is below the margin".
-            above, below = tests.margin_levels(self.margin)
-            # Equivalent means both, so that the larger level counts.
-            equivalent.append(np.maximum(above, below))
-            not_worse.append(self._levels_not_worse(tested, above, below))
-        p_equivalent, alphas = self._correct(equivalent)
+        """Return the ``p_not_worse p_equivalent margin_low margin_high`` of each pair, by group."""
+        equivalent = [self._levels_equivalent(tests) for tests in tests_by_group]
+        not_worse = [self._levels_not_worse(tested, tests) for tests in tests_by_group]
+        # A pair and its reverse are equivalent together: they are one test, and count as one for
+        # the correction. But each may be not worse by itself: these levels are one per pair.
+        p_equivalent_of_tests, alphas = self._correct(equivalent)
         p_not_worse, _ = self._correct(not_worse)
-
         columns_by_group = []
         for group, tests in enumerate(tests_by_group):
+            p_equivalent = p_equivalent_of_tests[group]
             # Two one-sided tests at α have an interval of confidence level 1 − 2α.
-            two_sided_alpha = 2 * alphas[group]
-            interval = tested.mean_and_interval(tests, two_sided_alpha)
+            interval = tested.mean_and_interval(tests, 2 * alphas[group])
             columns = {
                 "p_not_worse": p_not_worse[group],
-                "p_equivalent": p_equivalent[group][tested.test_of_pair],
+                "p_equivalent": p_equivalent[tested.test_of_pair],
                 "margin_low": interval["low"],
                 "margin_high": interval["high"],
             }
             columns_by_group.append(columns)
         return columns_by_group
 
-    def _levels_not_worse(self, tested: _TestedPairs, above: Floats, below: Floats) -> Floats:
-        """Return the level of "the first system of the pair is not worse", one per pair.
+    def _levels_equivalent(self, tests: PairTests) -> Floats:
+        """Return the level of "the difference is between −margin and margin", one per test."""
+        above, below = tests.margin_levels(self.margin)
+        # It must be above the one and below the other: the larger level counts.
+        return np.maximum(above, below)
 
-        `above` and `below` are those of "the tested difference is above −margin" and "it is below
-        the margin", one per test.
+    def _levels_not_worse(self, tested: _TestedPairs, tests: PairTests) -> Floats:
+        """Return the level of "the first system is not worse than the second", one per pair.
+
+        A pair and its reverse have one test, of the difference of the first system of the *test*
+        minus its second: `tested.test_of_pair` is the test of each pair.
         """
-        above_of_test = above[tested.test_of_pair]
-        below_of_test = below[tested.test_of_pair]
-        # If a pair is the reverse of its test, its difference is minus the tested one: it is above
-        # −margin if that is below the margin.
-        is_reverse = tested.sign < 0
-        above_of_pair = np.where(is_reverse, below_of_test, above_of_test)
-        below_of_pair = np.where(is_reverse, above_of_test, below_of_test)
+        # The levels of "this difference is above −margin" and of "it is below margin".
+        above, below = tests.margin_levels(self.margin)
         if self.lower_is_better:
-            return below_of_pair
-        return above_of_pair
+            first_is_not_worse = below
+            second_is_not_worse = above
+        else:
+            first_is_not_worse = above
+            second_is_not_worse = below
+        # The first system of a reversed pair is the second one of its test.
+        is_reversed = tested.sign < 0
+        return np.where(
+            is_reversed,
+            second_is_not_worse[tested.test_of_pair],
+            first_is_not_worse[tested.test_of_pair],
+        )
 
     def _correct(self, levels: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Return the corrected levels and α of one-sided intervals, by group."""
@@ -601,19 +624,18 @@ def t_test_pairs(
 
 
 class _TestedPairs:
-    """The tests of pairs of systems, one for a pair and its reverse.
-
-    The pairs (2, 0), (0, 2), (2, 1) of systems have two tests, of 0 and 2, and of 1 and 2.
-    """
+    """The tests of pairs of systems, one for a pair and its reverse."""
 
     def __init__(self, pairs: Pairs) -> None:
-        row_of_test, test_of_pair = unordered_pairs(pairs)  # a pair of each test, and all tests
-        first = pairs.first[row_of_test]
-        second = pairs.second[row_of_test]
-        #: The systems of each test, the one with the lower number first.
-        self.first = np.minimum(first, second)
-        self.second = np.maximum(first, second)
-        #: The test of each pair, a position in `first` and `second`: [0, 0, 1] in the example.
+        # Which pairs have the same systems: for the pairs (2, 0), (0, 2), (2, 1), there are two
+        # tests, of which the pairs 0 and 2 are examples, and the tests of the pairs are [0, 0, 1].
+        example_of_test, test_of_pair = unordered_pairs(pairs)
+        first_of_example = pairs.first[example_of_test]
+        second_of_example = pairs.second[example_of_test]
+        #: The systems of each test, the one with the lower number first: [0, 1] and [2, 2].
+        self.first = np.minimum(first_of_example, second_of_example)
+        self.second = np.maximum(first_of_example, second_of_example)
+        #: The test of each pair, a position in `first` and `second`.
         self.test_of_pair = test_of_pair
         #: Of each pair: 1 if its systems are in the order of its test, else −1.
         is_in_order = pairs.first < pairs.second

@@ -723,18 +723,19 @@ def _tau_ap(scores: Floats) -> Floats:
     above it that the reference does not rank below it. τ_AP is 2 · (mean of these fractions) − 1.
     """
     n_systems = scores.shape[1]
+    # Each system is compared with all others. By each measure: measures × systems × others.
     rank = _ranks(scores)  # from 0
-    # Each system is compared with all others: measures × systems × others.
-    own_rank = rank[:, :, None]
-    other_rank = rank[:, None, :]
-    own_score = scores[:, :, None]
-    other_score = scores[:, None, :]
-    is_other_above = other_rank < own_rank
-    is_not_below = other_score >= own_score  # by the measure as a reference
+    rank_of_system = rank[:, :, None]
+    rank_of_other = rank[:, None, :]
+    is_other_above = rank_of_other < rank_of_system
     # A rank from 0 is the number of systems above. The first system has none: 1 avoids 0 / 0.
-    n_above = np.maximum(own_rank, 1)
+    n_above = np.maximum(rank_of_system, 1)
     share_of_other = is_other_above / n_above
-    sum_of_fractions = _sum_shares(is_not_below, share_of_other)
+    # By each reference, which are the same measures: references × systems × others.
+    score_of_system = scores[:, :, None]
+    score_of_other = scores[:, None, :]
+    agrees = score_of_other >= score_of_system
+    sum_of_fractions = _sum_shares(agrees, share_of_other)  # references × measures
     mean_fraction = sum_of_fractions / (n_systems - 1)
     result = 2 * mean_fraction - 1
     # Equal scores are no ranking, neither of the reference nor of the measure.
@@ -744,22 +745,24 @@ def _tau_ap(scores: Floats) -> Floats:
     return np.asarray(result.clip(-1, 1), dtype=np.float64)
 
 
-def _sum_shares(is_correct: Bools, share: Floats) -> Floats:
-    """Return the sum of the shares of the pairs that are correct, references × measures.
+def _sum_shares(agrees: Bools, share: Floats) -> Floats:
+    """Return the sum of the shares of the pairs on which a reference agrees with a measure.
+
+    The result is references × measures.
 
     Parameters
     ----------
-    is_correct : ndarray of bool, references × systems × others
+    agrees : ndarray of bool, references × systems × others
         Whether the reference agrees that the other system is above. References are the measures in
         the same order.
     share : ndarray, measures × systems × others
-        The share of the other system in those above, 0 if it is not above.
+        The share of the other system in those above, 0 if it is not above by the measure.
     """
     # With the pairs of systems in one axis, the sum over pairs is a matrix product.
     n_measures = len(share)
-    correct_by_pair = is_correct.reshape(n_measures, -1).astype(np.float64)  # references × pairs
-    share_by_pair = share.reshape(n_measures, -1)  # measures × pairs
-    return np.asarray(correct_by_pair @ share_by_pair.T)
+    agrees_on_pair = agrees.reshape(n_measures, -1).astype(np.float64)  # references × pairs
+    share_of_pair = share.reshape(n_measures, -1)  # measures × pairs
+    return np.asarray(agrees_on_pair @ share_of_pair.T)
 
 
 def _tau_ap_b(scores: Floats) -> Floats:
@@ -769,17 +772,17 @@ def _tau_ap_b(scores: Floats) -> Floats:
     take the fraction of the systems above it that the reference has above it, too. One direction is
     2 · (mean of these fractions) − 1. As opposed to `_tau_ap`, ties are no order.
     """
-    # Each system is compared with all others: measures × systems × others.
-    own_score = scores[:, :, None]
-    other_score = scores[:, None, :]
-    is_other_above = other_score > own_score
+    is_other_above = _are_others_above(scores)  # measures × systems × others
     n_above = is_other_above.sum(axis=2)  # measures × systems
     # The first system, and those tied with it, have none above: 1 avoids 0 / 0.
     divisor = np.maximum(n_above, 1)
     share_of_other = is_other_above / divisor[:, :, None]
-    sum_of_fractions = _sum_shares(is_other_above, share_of_other)  # references × measures
-    has_others_above = n_above > 0
-    n_fractions = has_others_above.sum(axis=1)  # of each measure, a column of the sums
+    # A reference agrees if it has the other system above, too. References are the same measures.
+    agrees = is_other_above
+    sum_of_fractions = _sum_shares(agrees, share_of_other)  # references × measures
+    # Systems that are below others have a fraction. Their number depends on the measure.
+    is_below_others = n_above > 0
+    n_fractions = is_below_others.sum(axis=1)  # one per measure
     with np.errstate(invalid="ignore"):
         mean_fraction = sum_of_fractions / n_fractions  # NaN for a measure with equal scores
     one_way = 2 * mean_fraction - 1
@@ -794,37 +797,43 @@ def _tau_gap(scores: Floats) -> Floats:
     systems above it, in the reference's scores, and the fraction of them that belongs to pairs in
     the right order. τ_GAP is 2 · (mean of these fractions) − 1.
     """
-    is_above = _are_others_above(_ranks(scores))  # systems × others × measures
-    score_of_system = scores.T[:, :, None]  # systems × references × 1
-    score_of_other = scores[None, :, :]  # 1 × references × others
-    gap = score_of_other - score_of_system  # positive if the reference has the other above, too
-    right_gap = gap.clip(0)
-    # Sum over the others that are above by the measure: systems × references × measures.
-    sum_of_right_gaps = right_gap @ is_above
-    sum_of_gaps = np.abs(gap) @ is_above
-    # Systems without a gap to those above are left out.
-    has_gap = sum_of_gaps > 0
-    no_fractions = np.zeros_like(sum_of_gaps)
-    fraction = np.divide(sum_of_right_gaps, sum_of_gaps, out=no_fractions, where=has_gap)
-    n_fractions = has_gap.sum(axis=0)
+    n_measures, n_systems = scores.shape
+    rank = _ranks(scores)
+    sum_of_fractions = np.zeros((n_measures, n_measures))  # references × measures
+    n_fractions = np.zeros((n_measures, n_measures), dtype=np.intp)
+    for system in range(n_systems):
+        # By each measure, whether the others are above the system: measures × others.
+        rank_of_system = rank[:, [system]]
+        is_above = (rank < rank_of_system).astype(np.float64)
+        # By each reference, the gaps, positive if the others are above: references × others.
+        score_of_system = scores[:, [system]]
+        gap = scores - score_of_system
+        right_gap = gap.clip(0)
+        # Sum over the others that are above by the measure.
+        sum_of_right_gaps = right_gap @ is_above.T
+        sum_of_gaps = np.abs(gap) @ is_above.T
+        # If the system has no gap to those above, it is left out.
+        has_gap = sum_of_gaps > 0
+        no_fraction = np.zeros_like(sum_of_gaps)
+        fraction = np.divide(sum_of_right_gaps, sum_of_gaps, out=no_fraction, where=has_gap)
+        sum_of_fractions += fraction
+        n_fractions += has_gap
     with np.errstate(invalid="ignore"):
-        mean_fraction = fraction.sum(axis=0) / n_fractions  # NaN if no system remains
+        mean_fraction = sum_of_fractions / n_fractions  # NaN if no system remains
     result = 2 * mean_fraction - 1
     is_constant = _is_constant(scores)
     result[:, is_constant] = np.nan
     return np.asarray(result.clip(-1, 1))
 
 
-def _are_others_above(rank: Ints) -> Floats:
-    """Return 1 where another system is above a system, else 0: systems × others × measures.
+def _are_others_above(scores: Floats) -> Bools:
+    """Return whether other systems have a higher score than a system, measures × systems × others.
 
-    `rank` is measures × systems.
+    `scores` are measures × systems.
     """
-    rank_by_system = rank.T
-    rank_of_system = rank_by_system[:, None, :]  # systems × 1 × measures
-    rank_of_other = rank_by_system[None, :, :]  # 1 × others × measures
-    is_above = rank_of_other < rank_of_system
-    return is_above.astype(np.float64)
+    score_of_system = scores[:, :, None]
+    score_of_other = scores[:, None, :]
+    return score_of_other > score_of_system
 
 
 def _rbo(scores: Floats, p: float) -> Floats:
@@ -853,19 +862,14 @@ def _agreement_by_depth(scores: Floats) -> Floats:
     their numbers, which are d, or more if systems are tied at rank d.
     """
     n_systems = scores.shape[1]
-    own_score = scores[:, :, None]
-    other_score = scores[:, None, :]
-    is_other_above = other_score > own_score  # measures × systems × others
+    is_other_above = _are_others_above(scores)  # measures × systems × others
     rank = 1 + is_other_above.sum(axis=2)  # tied systems share the first of their ranks
-    # Whether a system is in the first d ranks: depths × measures × systems.
-    depths = np.arange(1, n_systems + 1)
-    depth = depths[:, None, None]
-    is_included = (rank <= depth).astype(np.float64)
-    n_included = is_included.sum(axis=2)
-    n_of_reference = n_included[:, :, None]
-    n_of_measure = n_included[:, None, :]
-    sum_of_numbers = n_of_reference + n_of_measure
-    # The product counts the systems that two measures include.
-    n_common = is_included @ is_included.swapaxes(1, 2)  # depths × references × measures
-    agreement = 2 * n_common / sum_of_numbers
-    return np.ascontiguousarray(agreement.transpose(1, 2, 0))
+    agreements = []
+    for depth in range(1, n_systems + 1):
+        is_included = (rank <= depth).astype(np.float64)  # measures × systems
+        n_included = is_included.sum(axis=1)
+        sum_of_numbers = np.add.outer(n_included, n_included)  # references × measures
+        # The product counts the systems that two measures include.
+        n_common = is_included @ is_included.T
+        agreements.append(2 * n_common / sum_of_numbers)
+    return np.stack(agreements, axis=2)
