@@ -291,16 +291,7 @@ def _rank_table(explanation: Explanation, contributions_first: bool = False) -> 
     """
     ranks = explanation.ranks
     lines = _lines(ranks)
-    contributions = [line.contribution for line in lines]
-    bars_of_lines: list[Bar | str] = [*bars(contributions)]
-    if explanation.offset:
-        # The first line. It is not a contribution of documents, so it has no bar.
-        offset = explanation.offset
-        offset_line = _Line(offset, offset, text="offset")
-        lines = [offset_line, *lines]
-        bars_of_lines = ["", *bars_of_lines]
-
-    # Other columns have cells in the lines of single ranks only.
+    # Columns besides the contributions have cells in the lines of single ranks only.
     shown_rows = [line.row for line in lines if line.row is not None]
     shown_ranks = ranks.iloc[shown_rows]
     columns = _columns(explanation, shown_ranks)
@@ -308,14 +299,21 @@ def _rank_table(explanation: Explanation, contributions_first: bool = False) -> 
     if contributions_first:
         n_before = _N_IDENTIFYING
     columns += _remarks(shown_ranks)
+    n_columns = len(columns)
     cells_by_row = _cells_by_row(columns, shown_rows)
 
     rows = []
-    for line, bar in zip(lines, bars_of_lines, strict=True):
-        cells = None  # of a line that is not a single rank
-        if line.row is not None:
+    if explanation.offset:
+        # The first line. It is not a contribution of documents, so it has no bar.
+        offset = explanation.offset
+        offset_line = _Line(offset, offset, text="offset")
+        rows.append(_rank_row(offset_line, "", None, n_before, n_columns))
+    contributions = [line.contribution for line in lines]
+    for line, bar in zip(lines, bars(contributions), strict=True):
+        cells = None
+        if line.row is not None:  # the line is that of a single rank
             cells = cells_by_row[line.row]
-        rows.append(_rank_row(line, bar, cells, n_before, len(columns)))
+        rows.append(_rank_row(line, bar, cells, n_before, n_columns))
     heads = _rank_heads(columns, n_before)
     elsewhere = "`.ranks`, or -o FILE.csv of the command"
     return Table(heads, rows, elsewhere=elsewhere, notes=_hidden_note(lines))
@@ -609,6 +607,21 @@ def _swaps(swaps: pd.DataFrame | None) -> list[Block]:
     return [Heading("Costliest errors of adjacent documents"), Table(columns, rows)]
 
 
+def _shortfall_cells(row: Any) -> list[str]:
+    """Return the cells of a row of `Explanation.shortfall`.
+
+    A row for ranks together has no rank and no document: the note that describes them stands there.
+    """
+    return [
+        _known(row.rank),
+        _known(row.docno, row.note),
+        decimals(row.contribution),
+        _known(row.ideal_docno),
+        decimals(row.ideal_contribution),
+        decimals(row.shortfall),
+    ]
+
+
 def _shortfall(
     value: float, ideal: Explanation | None, shortfall: pd.DataFrame | None
 ) -> list[Block]:
@@ -628,21 +641,11 @@ def _shortfall(
     total = ideal.value - value
     if total <= _ROUNDING_ERROR:
         return [Sentence("This is a best ranking.")]
-    is_short = shortfall["shortfall"] > _ROUNDING_ERROR
-    short = shortfall[is_short]
-    largest_first = short.sort_values("shortfall", ascending=False, kind="stable")
-    rows = []
-    row: Any
-    for row in largest_first.head(_MOST_COSTS).itertuples(index=False):
-        cells = [
-            _known(row.rank),
-            _known(row.docno, row.note),
-            decimals(row.contribution),
-            _known(row.ideal_docno),
-            decimals(row.ideal_contribution),
-            decimals(row.shortfall),
-        ]
-        rows.append(cells)
+    is_above_rounding = shortfall["shortfall"] > _ROUNDING_ERROR
+    ranks_with_shortfall = shortfall[is_above_rounding]
+    largest_first = ranks_with_shortfall.sort_values("shortfall", ascending=False, kind="stable")
+    largest = largest_first.head(_MOST_COSTS)
+    rows = [_shortfall_cells(row) for row in largest.itertuples(index=False)]
     columns = [
         Column("rank"),
         _DOCNO,
@@ -878,11 +881,12 @@ def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
     columns["rank_b"] = pd.array(ranks_b, dtype="Int64")
     contributions_a = [document.contribution for document in documents_a]
     contributions_b = [document.contribution for document in documents_b]
+    # Both contributions, and the difference of them.
     columns.update(_sides(contributions_a, contributions_b))
     columns["note"] = list(map(_note_on_sharing, documents_a, documents_b))
     documents = pd.DataFrame(columns)
-    size = documents["difference"].abs().to_numpy()
-    largest_first = np.argsort(-size, kind="stable")
+    size_of_difference = documents["difference"].abs().to_numpy()
+    largest_first = np.argsort(-size_of_difference, kind="stable")
     documents = documents.iloc[largest_first].reset_index(drop=True)
     return _with_rest(documents, a, b)
 
@@ -963,11 +967,15 @@ def _with_rest(table: pd.DataFrame, a: Explanation, b: Explanation) -> pd.DataFr
 
 
 def _empty_column(column: pd.Series, n_rows: int) -> pd.Series:
-    """Return missing values that can be appended to a column without changing its type."""
-    missing = [None] * n_rows
+    """Return missing values to append to a column of documents: ranks, labels or texts.
+
+    Ranks are nullable integers, and labels floats: both types have a missing value. Texts have the
+    type object.
+    """
+    dtype: Any = object
     if pd.api.types.is_numeric_dtype(column):
-        return pd.Series(missing, dtype=column.dtype)
-    return pd.Series(missing, dtype=object)
+        dtype = column.dtype
+    return pd.Series([None] * n_rows, dtype=dtype)
 
 
 def _amounts_without_rank(run: Explanation) -> dict[str, float]:

@@ -120,21 +120,13 @@ class Aspect:
         listed_grades = grades
         if isinstance(grades, int | np.integer) and not isinstance(grades, bool):
             listed_grades = _grades_up_to(grades)  # from the top grade, 0 to 3 from 3
-            # Users who also give a threshold, or a value per grade, know the lowest grade. For
-            # others, that it is 0 is an assumption.
+            # That the lowest grade is 0 is an assumption, of which users are warned (`by_top`),
+            # unless they gave a threshold or a value per grade, for which they counted the grades.
             has_values_per_grade = gains is not None or not isinstance(probabilities, str)
-            knows_lowest_grade = threshold is not None or has_values_per_grade
-            self.by_top = not knows_lowest_grade
+            self.by_top = threshold is None and not has_values_per_grade
         self.greater_is_better = _read_greater_is_better(greater_is_better)
-        # Attributes begin with the lowest grade. If smaller labels are better, that is the largest
-        # label, but users may list the smallest one first, and gains and probabilities with it:
-        # then all of them are reversed.
-        self.grades = None
-        is_reversed = False
-        if listed_grades is not None:
-            labels = numbers(listed_grades, "grades")
-            self.grades = _sort_grades(labels, self.greater_is_better)
-            is_reversed = self.grades != labels
+        # Attributes begin with the lowest grade. Gains and probabilities are listed like the grades.
+        self.grades, is_reversed = _read_grades(listed_grades, self.greater_is_better)
         self.gains = self._read_gains(gains, is_reversed)
         self.probabilities = self._read_probabilities(probabilities, is_reversed)
         self.unjudged = _read_codes(unjudged)
@@ -380,10 +372,11 @@ class Aspect:
                 "this aspect declares no grades, so its scale is only known with judgments"
             )
         gains = self.gains or self._default_gains()
-        # With the setting "identity", labels are the probabilities, and those of grades are unused.
+        # The probabilities are one per grade, or a setting. With the setting "identity", labels are
+        # the probabilities, so that those of grades, as with "linear", are unused.
         is_identity = self.probabilities == "identity"
         probabilities = self.probabilities
-        if isinstance(probabilities, str):  # the settings "linear" and "identity"
+        if isinstance(probabilities, str):
             probabilities = self._linear_probabilities()
         threshold_index = 1  # by default, all grades above the lowest are positive
         if self.threshold is not None:
@@ -418,6 +411,22 @@ class Aspect:
 
     def __hash__(self) -> int:
         return hash(repr(self))
+
+
+def _read_grades(
+    listed_grades: object, greater_is_better: bool
+) -> tuple[tuple[float, ...] | None, bool]:
+    """Return the grades from the lowest to the highest, and whether they are listed in reverse.
+
+    They are if smaller labels are better and the smallest label, the highest grade, is listed
+    first: (1, 2, 3) -> (3, 2, 1), True.
+    """
+    if listed_grades is None:
+        return None, False
+    labels = numbers(listed_grades, "grades")
+    grades = _sort_grades(labels, greater_is_better)
+    is_reversed = grades != labels
+    return grades, is_reversed
 
 
 def _sort_grades(grades: tuple[float, ...], greater_is_better: bool) -> tuple[float, ...]:
@@ -460,10 +469,10 @@ def _are_increasing(grades: tuple[float, ...]) -> bool:
 
 
 def _spell_list(values: tuple[float, ...] | None) -> str:
-    """Format numbers as a list."""
+    """Format numbers as a list, such as "[0, 1, 2]"."""
     if not values:
         return "[]"
-    listed = choices(map(spell, values))
+    listed = choices(map(spell, values))  # separated by commas
     return f"[{listed}]"
 
 

@@ -110,14 +110,15 @@ def spell_aspects(spec: AspectSpec) -> object:
         return None
     if isinstance(spec, Aspects):
         return spec.spelled()
-    # Names are printed separated by commas, unless that would be read as something else. The name
-    # of a single aspect would, if scales are declared under it; no scales can be under "relevance".
-    may_be_name_of_scales = len(spec) == 1 and spec != ("relevance",)
-    # A text that ends in `.json` would be read as the name of a file.
-    last_name = spec[-1]
-    is_like_file = last_name.endswith(FILE_ENDING)
-    if may_be_name_of_scales or is_like_file:
-        return json.dumps(spec, ensure_ascii=False)
+    # Names are printed separated by commas, unless this text would be read as something else.
+    as_json = json.dumps(spec, ensure_ascii=False)
+    ends_like_file = spec[-1].endswith(FILE_ENDING)
+    if ends_like_file:  # it would be read as the name of a file
+        return as_json
+    if spec == ("relevance",):  # no scales can be declared under this name
+        return spell_names(spec)
+    if len(spec) == 1:  # it would be read as the name of declared scales, if there are such
+        return as_json
     return spell_names(spec)
 
 

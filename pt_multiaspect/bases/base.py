@@ -124,16 +124,24 @@ class Base(ABC):
         contributions = self.contributions(ranking, target)
         if contributions is None:
             return None
-        # Bases return the contributions of the judged documents, or of all retrieved ones.
+        # Bases return them for all retrieved documents, or for the judged ones only. In this case,
+        # unjudged documents, which are retrieved too, contribute 0.
         n_judged = len(ranking.query)
-        are_of_judged = len(contributions) == n_judged
-        if are_of_judged:
-            contributions = ranking.spread(contributions)  # to all retrieved, 0 for unjudged ones
-        retrieved = ranking.dense()  # all retrieved documents, in the same order
-        # The row of unjudged documents is the one after the last judged document.
-        gain_of_row = np.append(self.gain(target), target.unjudged)
-        gain = gain_of_row[retrieved.row]
+        if len(contributions) == n_judged:
+            contributions = ranking.spread(contributions)
+        retrieved = ranking.dense()  # the ranking with all retrieved documents
+        gain = self._gain_of_retrieved(retrieved, target)
         return Breakdown(retrieved, contributions, gain)
+
+    def _gain_of_retrieved(self, retrieved: Hits, target: Target) -> Floats:
+        """Return the gain of each retrieved document, also of unjudged ones.
+
+        `retrieved.row` is the row of a document among the n judged ones, and n if it is unjudged.
+        """
+        gain_of_judged = self.gain(target)
+        gain_of_row = np.append(gain_of_judged, target.unjudged)
+        gain: Floats = gain_of_row[retrieved.row]
+        return gain
 
     def exponential(self) -> Base | None:
         """Return the measure with the gain 2^g - 1, or None if it has no form of its own for this.

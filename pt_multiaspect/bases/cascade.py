@@ -46,7 +46,10 @@ class ReciprocalRank(Adapter):
         """Return the measure computed rank by rank."""
 
         def begin(gain: Floats, totals: Counts, query: int) -> Progress:
-            """Begin a query with documents of these gains; `totals` is the number of each."""
+            """Begin a query with documents of these gains; `totals` is the number of each.
+
+            All queries are computed alike, whichever `query` is.
+            """
             return RRProgress(gain, self.cutoff, totals)
 
         return Progression(self.gain(target), begin)
@@ -103,7 +106,8 @@ class _Cascade(Base):
         def begin(stop: Floats, totals: Counts, query: int) -> Progress:
             """Begin a query, where users stop at documents with these probabilities.
 
-            Documents of equal probability are of one type; `totals` is their number per type.
+            Documents of equal probability are of one type; `totals` is their number per type. All
+            queries are computed alike, whichever `query` is.
             """
             return CascadeProgress(stop, self.cutoff, totals, self.discount)
 

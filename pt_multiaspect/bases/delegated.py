@@ -125,24 +125,26 @@ class Delegated(Adapter):
             gain = self.gain(target)
         else:
             gain = target.gain
-        # The labels of documents without a gain: negative for junk, NaN if unjudged, else 0.
+        # `junk` is NaN for documents without labels, negative for junk, and 0 for all others, which
+        # is the label of those that have no positive gain.
         label_without_gain = target.source.junk
         is_unjudged = np.isnan(label_without_gain)
-        has_no_gain = is_unjudged | (gain <= 0)
-        return np.where(has_no_gain, label_without_gain, gain)
+        has_gain = ~is_unjudged & (gain > 0)
+        return np.where(has_gain, gain, label_without_gain)
 
     def _measure_of_labels(self, target: Target) -> Measure:
-        """Return the measure that ir-measures computes on the result of `_labels_of_documents`.
+        """Return the measure that ir-measures computes, with the gains in the place of labels.
 
-        These labels are gains. The parameter of the measure that is about labels, if it has one, is
-        set to what it means for gains.
+        So a parameter about labels must be about gains: ``max_rel`` is the highest label, ``rel``
+        the lowest relevant one, and ``gains`` maps labels to gains. A measure has one of them, or
+        none.
         """
-        if self._from_scale:  # max_rel, the maximum label, is not given: that of the scale
-            highest = max(int(target.top), 1)
-            return self.measure(max_rel=highest)
-        if self._is_binarised:  # rel, the lowest relevant label: relevant documents have the gain 1
+        if self._from_scale:  # max_rel is not given: it is the highest gain of the scale
+            highest_gain = max(int(target.top), 1)
+            return self.measure(max_rel=highest_gain)
+        if self._is_binarised:  # relevant documents have the gain 1, the others 0
             return self.measure(rel=1)
-        if self._maps_labels:  # gains, which maps labels: they have been mapped
+        if self._maps_labels:  # labels are already mapped to gains, which stay as they are
             other_params = {name: value for name, value in self.params.items() if name != "gains"}
             return type(self.measure)(**other_params)
         return self.measure
@@ -295,8 +297,9 @@ class IrMeasures(Memo):
     def _labels_to_map(self, gains: Mapping[Any, float]) -> Floats:
         """Return the labels for a measure that itself maps them to `gains`.
 
-        pytrec_eval reads out of bounds on queries whose gains are all negative. The labels of these
-        queries are NaN, so that they are left out of the qrels and have the default value, 0.
+        It must not get queries whose gains are all negative, on which pytrec_eval reads out of
+        bounds. Gains are computed here only to find these queries; their labels become NaN, which
+        leaves them out of the qrels, so that they have the default value, 0.
         """
         gain = self._labels.copy()  # a label that `gains` does not list is its own gain
         for label, gain_of_label in gains.items():
@@ -358,15 +361,11 @@ class IrMeasures(Memo):
         evaluators = self.compute_once("evaluators", self._make_evaluators)
         self._check_documents(judged_run["doc_id"].to_numpy(dtype=object))
         for evaluator, names in evaluators:
-            # The qrels of each evaluator have their own names of queries, and so must the run.
-            renamed_run = judged_run.assign(query_id=names[query])
-            index_of_name = {name: index for index, name in enumerate(names)}
+            # The qrels of an evaluator have names of their own for the queries. The run gets them.
+            name_of_row = names[query]
+            renamed_run = judged_run.assign(query_id=name_of_row)
             metrics = self._metrics(evaluator, renamed_run, judged_run["query_id"])
-            for metric in metrics:
-                if np.isnan(metric.value):  # the default stays
-                    continue
-                index = index_of_name[metric.query_id]
-                values[metric.measure][index] = metric.value
+            _fill_values(values, metrics, names)
         return values
 
     def _default_values(self) -> dict[Measure, Floats]:
@@ -404,6 +403,20 @@ class IrMeasures(Memo):
         qrels, _ = self._qrels_for(measures[0])
         smaller_evaluator = self._make_evaluator(measures, qrels)
         return list(smaller_evaluator.iter_calc(run))
+
+
+def _fill_values(values: dict[Measure, Floats], metrics: list[Any], names: Objects) -> None:
+    """Write the metrics of ir-measures into the arrays of `values`; NaN leaves the default there.
+
+    A metric is the value of a measure for a query, which is called by its name: `names` has the
+    names of all queries, in the order of the arrays.
+    """
+    index_of_name = {name: index for index, name in enumerate(names)}
+    for metric in metrics:
+        if np.isnan(metric.value):
+            continue
+        index = index_of_name[metric.query_id]
+        values[metric.measure][index] = metric.value
 
 
 def _name_query(
@@ -518,7 +531,8 @@ def function_of(measure: Measure) -> Callable[..., Any] | None:
     method = getattr(type(measure), "runtime_impl", None)
     if method is None:
         return None
-    # The method that `define` writes calls the user's function, a variable of `define`, as `impl`.
+    # The method that `define` makes calls the user's function, an argument of `define`, by the name
+    # `impl`. A method without that name is the user's own.
     variables = inspect.getclosurevars(method).nonlocals
     function: Callable[..., Any] = variables.get("impl", method)
     return function
@@ -551,8 +565,12 @@ def _inputs(measures: Iterable[Measure], attribute: str, usual: Sequence[str]) -
 
 
 def reads_relevance(measure: Measure) -> bool:
-    """Return whether a measure of ir-measures reads relevance labels, which is the default."""
-    if function_of(measure) is None:
+    """Return whether a measure of ir-measures reads relevance labels.
+
+    All do but some that users define by a function: these may list the columns that they read.
+    """
+    is_of_user = function_of(measure) is not None
+    if not is_of_user:
         return True
     inputs = getattr(measure, "QREL_INPUTS", ("label",))
     return "relevance" in inputs or "label" in inputs

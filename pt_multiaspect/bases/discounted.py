@@ -90,11 +90,13 @@ class NDCG(LinearBase, Adapter):
         if 2^h is too large for a float, or nearly. The contributions, gain times discount / norm,
         are the same.
         """
+        if breakdown.norm is None:
+            return breakdown
         exponent = self.gain(target)  # g of each judged document
         highest = target.with_gain(exponent).highest  # h of each query
-        safe_exponent = np.finfo(np.float64).maxexp / 2  # leaves room for sums of gains
-        is_too_large = highest.max(initial=0.0) >= safe_exponent
-        if is_too_large or breakdown.norm is None:
+        # The largest float is about 2^1024. Half of this exponent leaves room for sums of gains.
+        safe_exponent = np.finfo(np.float64).maxexp / 2
+        if highest.max(initial=0.0) >= safe_exponent:
             return breakdown
         gain = np.exp2(exponent) - 1.0
         # Unjudged documents have the row after the last judged one, and no gain.
@@ -127,9 +129,13 @@ class RankBiasedPrecision(LinearBase, Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Whether no value of ir-measures differs: it computes RBP only for some parameters."""
-        # Where it raises an error, no value differs. Where it does not, it breaks ties differently.
-        return "rel" not in self.params or self.cutoff is not None
+        """Whether no value differs from that of ir-measures.
+
+        ir-measures computes RBP only with ``rel`` and without a cutoff, and then breaks ties in
+        another way. In the other cases it raises an error, so there is no value that could differ.
+        """
+        has_other_values = "rel" in self.params and self.cutoff is None
+        return not has_other_values
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form with a geometric discount."""

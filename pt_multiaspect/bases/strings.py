@@ -196,12 +196,13 @@ def _inner_cutoff_error(name: ast.expr, call: ast.Call) -> MultiAspectError:
     Python parses ``TOMA@5(gate='relevance')`` as the name, ``TOMA``, @ the call
     ``5(gate='relevance')``, which seems to call the cutoff as a function.
     """
-    cutoff = _source_text(call.func)
-    call_of_name = ast.Call(name, call.args, call.keywords)  # TOMA(gate='relevance')
-    without_cutoff = _source_text(call_of_name)
+    measure = _source_text(name)  # TOMA
+    cutoff = _source_text(call.func)  # 5
+    shown_text = cut(f"{measure}@{cutoff}(…)")
+    # The parameters belong to the name: TOMA(gate='relevance').
+    with_parameters = ast.Call(name, call.args, call.keywords)
+    without_cutoff = _source_text(with_parameters)
     remedy = cut(with_quotes(f"{without_cutoff}@{cutoff}"))
-    shown_name = _source_text(name)
-    shown_text = cut(f"{shown_name}@{cutoff}(…)")
     return MultiAspectError(
         f"{shown_text}: a cutoff is written after the parameters; write {remedy}"
     )
@@ -220,15 +221,20 @@ def _literal(prefix: str, node: ast.expr) -> Any:
 
 
 def _literal_error(prefix: str, node: ast.expr) -> MultiAspectError:
-    """Return the error of an expression that is no literal, which shows it with quotes."""
+    """Return the error of an expression that is no literal, such as a text without quotes.
+
+    The error states the first cause, and shows the expression with quotes. `prefix` is what is
+    before the expression in the measure; it is "@" if the expression is the cutoff.
+    """
     written = _source_text(node)
     if prefix == "@":
         text = cut(written)
         return MultiAspectError(f"@{text}: expected a whole number as cutoff, got {text}")
-    # Parse the text again: nodes know their positions in the text of the whole measure only.
+    # Parse the text again, as nodes know their positions in the text that was parsed: so far, that
+    # of the whole measure.
     expression = ast.parse(written, mode="eval").body
     quoting = _Quoting(written)
-    quoted = quoting.visit(expression)
+    quoted = quoting.visit(expression)  # adds the causes of its changes to `quoting.causes`
     cause = "expected a number, string, list or dict"
     if quoting.causes:
         cause = quoting.causes[0]
@@ -268,9 +274,10 @@ class _Quoting(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """Return the expression, or a string or constant in its place if it is not a literal."""
-        has_sign = isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)  # -1
-        if has_sign or isinstance(node, _LITERALS):
-            return self.generic_visit(node)  # visits the elements of lists and dicts
+        is_signed_number = isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
+        if is_signed_number or isinstance(node, _LITERALS):
+            return self.generic_visit(node)  # the same node, with its elements visited
+        # Anything else is a name or an expression, such as the text of a user without quotes.
         text = str(ast.get_source_segment(self._text, node))
         constant = _CONSTANTS.get(text)  # True for true
         if constant is not None:
@@ -439,7 +446,7 @@ def _with_floats(measure: Measure) -> Measure:
 
 def _check_gains(gains: Mapping[Any, Any]) -> None:
     """Raise an error unless all labels and gains are finite numbers."""
-    # From -inf to inf, without both.
+    # Any number but NaN and inf, which `real` refuses, and -inf, which is the open lower end.
     check_number = _validation.real("a label or gain in gains", low=-math.inf, open_low=True)
     for label, gain in gains.items():
         check_number(label)

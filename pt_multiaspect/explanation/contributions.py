@@ -96,7 +96,8 @@ class Topic:
         """The ranking, joined with the judgments."""
         qid = self.judgments.qids[self.query]
         all_ranks = len(self)
-        return self._join(self.judgments, [qid], [all_ranks])
+        # `_join` takes several copies of the ranking, each with a query and a number of first ranks.
+        return self._join(self.judgments, [qid], lengths=[all_ranks])
 
     @cached_property
     def values(self) -> Floats:
@@ -182,17 +183,26 @@ class Topic:
             return None
         terms = measure.terms(judgments)
         if not terms:
-            # Sorting by the gains of documents is best, unless they only stand for unknown ones.
-            gain = measure.document_gain(judgments)
-            if gain is None or measure.gain_is_surrogate(judgments):
-                return None
-            return ranks_within_queries(judgments.pool_query, gain)
-        if self._requires_assignment(terms) and len(judgments) > _MOST_ASSIGNED:
+            return self._rank_by_gain()
+        # The best assignment of documents to ranks is not searched for among very many documents.
+        is_too_slow = self._requires_assignment(terms) and len(judgments) > _MOST_ASSIGNED
+        if is_too_slow:
             return None
         try:
             return best_rank(measure, judgments)
         except MultiAspectError:  # if discounts increase, for example
             return None
+
+    def _rank_by_gain(self) -> Ints | None:
+        """Return the rank of each judged document, sorted by the gains of the measure.
+
+        None if this is not known to be a best ranking: if the measure has no gains per document, or
+        they are a surrogate, which need not give a best ranking.
+        """
+        gain = self.measure.document_gain(self.judgments)
+        if gain is None or self.measure.gain_is_surrogate(self.judgments):
+            return None
+        return ranks_within_queries(self.judgments.pool_query, gain)
 
     def _requires_assignment(self, terms: list[Term]) -> bool:
         """Return whether a best ranking is found by an assignment of documents to ranks.
@@ -268,8 +278,8 @@ class _Ranks(NamedTuple):
         result[position] = values_of_hits[self.is_of_topic]
         return result
 
-    def known_values(self, values_of_hits: Floats | None, otherwise: float) -> Floats | None:
-        """Return `values`, or None if those of the hits are None."""
+    def values_or_none(self, values_of_hits: Floats | None, otherwise: float) -> Floats | None:
+        """Return `values`, or None if those of the hits are None, as they are not known."""
         if values_of_hits is None:
             return None
         return self.values(values_of_hits, otherwise)
@@ -294,7 +304,12 @@ class Part:
     further: Floats | None = None
 
     def topic_part(self, query: int, n: int) -> TopicPart:
-        """Return the contributions at the `n` ranks of one topic."""
+        """Return the contributions at the `n` ranks of one topic.
+
+        Contributions, offset and rest, which sum to the value of the term, are multiplied by the
+        slope, so that they sum to its part in the value of the measure. All else, such as gains,
+        is that of the term.
+        """
         breakdown = self.breakdown
         is_of_topic = breakdown.hits.query == query
         rank = breakdown.hits.rank[is_of_topic]
@@ -302,11 +317,9 @@ class Part:
         columns = {}
         for name, values in breakdown.columns.items():
             columns[name] = ranks.values(values, np.nan)
-        # What adds up to the value of the term.
         contribution = ranks.values(breakdown.contribution, 0.0)
         offset = _value_of_query(breakdown.offset, query) or 0.0
         rest = self._rest(query, n, offset)
-        # Multiplied by the slope, it adds up to the value of the measure.
         slope = float(self.slope[query])
         rest_of_measure = {text: slope * amount for text, amount in rest.items()}
         return TopicPart(
@@ -319,11 +332,11 @@ class Part:
             rest=rest_of_measure,
             how=breakdown.how,
             n_single=self._n_single(n),
-            gain=ranks.known_values(breakdown.gain, np.nan),
-            discount=ranks.known_values(breakdown.discount, 0.0),
+            gain=ranks.values_or_none(breakdown.gain, np.nan),
+            discount=ranks.values_or_none(breakdown.discount, 0.0),
             norm=_value_of_query(breakdown.norm, query),
             columns=columns,
-            swap_cost=ranks.known_values(breakdown.swap_cost, 0.0),
+            swap_cost=ranks.values_or_none(breakdown.swap_cost, 0.0),
         )
 
     def amounts_by_rank(self, depth: int) -> Floats:
@@ -341,41 +354,44 @@ class Part:
         amounts[query, column] = self.slope[query] * contribution
         return amounts
 
-    def _n_reached(self, n: int) -> int:
-        """Return how many of the first `n` ranks can contribute."""
+    def _last_contributing_rank(self, n: int) -> int:
+        """Return the last of the first `n` ranks that can contribute: `n`, or the cutoff above it."""
         if self.cutoff is None:
             return n
         return min(n, self.cutoff)
 
     def _n_single(self, n: int) -> int | None:
-        """Return how many of the first `n` ranks have separate contributions; None for all.
+        """Return how many of the first `n` ranks have separate contributions.
 
-        If contributions are differences of the values of prefixes, these are the first
-        `self.n_ranks` ranks. Further ones, as far as they can contribute, have one amount together.
+        None if all ranks that can contribute have them. This is so if contributions are stated.
+        Those that are differences of the values of prefixes are computed down to the rank
+        `self.n_ranks` only: the ranks below, down to the cutoff, have one amount together.
         """
-        if self.n_ranks is None:  # contributions are stated, for all ranks
+        if self.n_ranks is None:  # contributions are stated
             return None
-        has_further_ranks = self._n_reached(n) > self.n_ranks
-        if has_further_ranks:
-            return self.n_ranks
-        return None
+        if self._last_contributing_rank(n) <= self.n_ranks:
+            return None
+        return self.n_ranks
 
     def _rest(self, query: int, n: int, offset: float) -> dict[str, float]:
         """Return the amounts of one topic with `n` ranks that belong to no rank, by description.
 
-        They are in units of the term, like `offset`.
+        They are in units of the term, like `offset`, which is another such amount.
         """
         rest = {}
-        # What the breakdown states, unless it is a rounding error.
-        negligible = tolerance(offset, _NOTHING)
+        # What the breakdown states. Amounts that are very small, also relative to the offset, are
+        # errors of rounding.
+        rounding_error = tolerance(offset, _NOTHING)
         for text, amounts in self.breakdown.rest.items():
             amount = float(amounts[query])
-            if abs(amount) > negligible:
+            if abs(amount) > rounding_error:
                 rest[text] = amount
         # What the ranks without separate contributions add together, if there are some.
         n_single = self._n_single(n)
         if n_single is not None and self.further is not None:
-            text = _text_of_ranks(n_single + 1, self._n_reached(n))
+            first_rank = n_single + 1
+            last_rank = self._last_contributing_rank(n)
+            text = _text_of_ranks(first_rank, last_rank)
             rest[text] = float(self.further[query])
         return rest
 
@@ -406,6 +422,17 @@ class Parts:
     whole: Part | None
     #: Whether `whole` applies; shape (n_queries,).
     is_whole: Bools
+
+    def with_queries(self) -> list[tuple[Part, Bools]]:
+        """Return each part with a mask of the queries whose value it is a part of.
+
+        These are the queries of `is_whole` for the measure as one part, the others for each term.
+        """
+        is_split = ~self.is_whole
+        parts_and_queries = [(part, is_split) for part in self.terms]
+        if self.whole is not None:
+            parts_and_queries.append((self.whole, self.is_whole))
+        return parts_and_queries
 
     def topic_parts(self, query: int, n: int) -> list[TopicPart]:
         """Return the parts of one topic with `n` ranks, whose contributions sum to its value."""
@@ -445,27 +472,37 @@ def split_value(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts
     if not terms:
         return _split_whole(measure, run, value)
     # Arrays of shape (n_terms, n_queries).
-    values = np.stack([term.base.values(rankings, term.target) for term in terms])
+    values = _values_of_terms(terms, rankings)
     weights = np.stack([term.weight for term in terms])
-    slopes = _gradient(measure, values, weights, value)  # NaN where unknown
+    slopes = _gradient(measure, values, weights, value)
 
-    # Queries whose gradient is unknown have the measure as their only part.
+    # A query has one part per term or, if its gradient is unknown (NaN), the measure as one part.
     is_whole: Bools = np.asarray(np.isnan(slopes).any(axis=0))
     whole = None
     if is_whole.any():
         whole = _whole(measure, run, value)
-    # The others have one part per term.
     parts = []
     if not is_whole.all():
-        for index, term_part in enumerate(_split_terms(measure, run, terms, values)):
-            part = replace(
-                term_part,
-                name=terms[index].name,
-                weight=weights[index],
-                slope=slopes[index],
-            )
-            parts.append(part)
+        parts_of_terms = _split_terms(measure, run, terms, values)
+        parts = _with_slopes(parts_of_terms, terms, slopes)
     return Parts(value, parts, whole, is_whole)
+
+
+def _values_of_terms(terms: Sequence[Term], rankings: Rankings) -> Floats:
+    """Return the value of each term for each query, shape (n_terms, n_queries)."""
+    values = [term.base.values(rankings, term.target) for term in terms]
+    return np.stack(values)
+
+
+def _with_slopes(parts: Sequence[Part], terms: Sequence[Term], slopes: Floats) -> list[Part]:
+    """Return the parts of terms with the names, weights and slopes of these.
+
+    `slopes` are those of the measure, shape (n_terms, n_queries).
+    """
+    named = []
+    for part, term, slope in zip(parts, terms, slopes, strict=True):
+        named.append(replace(part, name=term.name, weight=term.weight, slope=slope))
+    return named
 
 
 def _split_whole(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts:
@@ -527,16 +564,14 @@ def _marginal_parts(
     """
 
     def evaluate(judgments: Judgments, prefix: Rankings) -> Floats:
-        """Return the values of these terms for a prefix, shape (n_marginal, n_queries).
+        """Return the values of the marginal terms of the measure, for the first ranks of the run.
 
-        Its judgments may be copies of those of one topic, so the terms are those on its judgments.
+        The shape is (n_marginal, n_queries). Terms belong to judgments. Those of the prefix may be
+        copies of the judgments of one topic, so terms are made for these.
         """
         terms_of_prefix = measure.terms(judgments)
-        values_of_terms = []
-        for index in marginal:
-            term = terms_of_prefix[index]
-            values_of_terms.append(term.base.values(prefix, term.target))
-        return np.stack(values_of_terms)
+        marginal_terms_of_prefix = [terms_of_prefix[index] for index in marginal]
+        return _values_of_terms(marginal_terms_of_prefix, prefix)
 
     marginal_terms = [terms[index] for index in marginal]
     cutoff = last_rank(marginal_terms)
@@ -554,28 +589,38 @@ def last_rank(terms: list[Term]) -> int | None:
 
 
 def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values: Floats) -> Floats:
-    """Return the gradient of the measure at the values of the terms.
+    """Return the gradient of the measure at the values of the terms, if it splits the value.
 
-    Its product with the values is the value of the measure. Values and weights of the terms, and
-    the result, have the shape (n_terms, n_queries). The gradient is NaN where it is unknown, or the
-    measure is not homogeneous.
+    It does if slopes times values sum to the value, as they do for homogeneous measures (Euler's
+    theorem). For queries for which they do not, or the gradient is unknown, it is NaN. Values and
+    weights of the terms, and the result, have the shape (n_terms, n_queries).
+    """
+    slope = _slope(measure, values, weights, measure_values)
+    if slope is None:
+        return np.full(values.shape, np.nan)
+    total = (slope * values).sum(axis=0)
+    difference = np.abs(total - measure_values)
+    is_sum = difference <= tolerance(measure_values)
+    return np.where(is_sum, slope, np.nan)
+
+
+def _slope(
+    measure: Measure, values: Floats, weights: Floats, measure_values: Floats
+) -> Floats | None:
+    """Return the slope of the measure in each term, None if it is unknown.
+
+    A term of value 0 may have an infinite slope. As it contributes nothing, 0 stands for it.
     """
     with np.errstate(all="ignore"):
         slope = measure.slope(values, weights)
         if slope is None:
-            return np.full(values.shape, np.nan)
-        # A term of value 0 may have an infinite slope; it contributes 0.
+            return None
         slope = np.where(np.isfinite(slope), slope, 0.0)
         if measure.params.get("normalized"):
             # `slope` and `combine` are those of the mean before it is normalised.
             mean = measure.combine(values, weights)
             slope = slope * _normalising_factor(mean, measure_values)
-    # Euler's theorem: slopes times values sum to the value if the measure is homogeneous. Where
-    # they do not, the slopes do not split the value.
-    total = (slope * values).sum(axis=0)
-    difference = np.abs(total - measure_values)
-    is_sum = difference <= tolerance(measure_values)
-    return np.where(is_sum, slope, np.nan)
+    return slope
 
 
 def _normalising_factor(mean: Floats, normalised: Floats) -> Floats:
@@ -584,16 +629,21 @@ def _normalising_factor(mean: Floats, normalised: Floats) -> Floats:
 
 
 def _whole(measure: Measure, run: Prefixes | Topic, value: Floats) -> Part:
-    """Return the measure as one part, by the values of the first ranks."""
+    """Return the measure as one part, by the values of the first ranks.
 
-    def evaluate(_: Judgments, prefix: Rankings) -> Floats:
-        """Return the values of the measure as the only output, shape (1, n_queries)."""
-        values = measure.evaluate(prefix)
-        return np.expand_dims(values, axis=0)
+    `_differences` is for several outputs, such as terms. Here, the measure is the only one: arrays
+    of shape (n_queries,) become (1, n_queries).
+    """
+
+    def evaluate(judgments: Judgments, prefix: Rankings) -> Floats:
+        """Return the values of the measure for the first ranks, shape (1, n_queries).
+
+        The judgments are also in `prefix`, where the measure finds them.
+        """
+        return np.stack([measure.evaluate(prefix)])
 
     cutoff = measure.params.get("cutoff")
-    values_of_outputs = np.expand_dims(value, axis=0)
-    (part,) = _differences(run, evaluate, cutoff, values_of_outputs)
+    (part,) = _differences(run, evaluate, cutoff, values=np.stack([value]))
     return part
 
 
@@ -613,16 +663,14 @@ def _differences(
     values : ndarray of float, shape (n_outputs, n_queries)
         The outputs for the whole rankings.
     """
-    n_retrieved = run.rankings.hits.n_ret.max(initial=0)
-    n_ranks = min(run.depth, int(n_retrieved))
-    if cutoff is not None:
-        n_ranks = min(n_ranks, cutoff)
+    n_ranks = _n_compared_ranks(run, cutoff)
     hits = run.rankings.top(n_ranks).dense()  # all retrieved documents, also unjudged ones
-    prefix_values = run.prefix_values(evaluate, n_ranks)  # (n_outputs, n_queries, n_ranks + 1)
+    # The outputs for the first 0, 1, …, n_ranks ranks: (n_outputs, n_queries, n_ranks + 1).
+    prefix_values = run.prefix_values(evaluate, n_ranks)
     for prefix_values_of_output, value in zip(prefix_values, values, strict=True):
         breakdown = _break_down_by_prefixes(hits, prefix_values_of_output)
-        ones = np.ones(len(value))  # weights and slopes, unless the output is one of several terms
         value_of_longest_prefix = prefix_values_of_output[:, -1]
+        ones = np.ones(len(value))  # the weight and the slope of an output that is the measure
         yield Part(
             breakdown,
             value=value,
@@ -632,6 +680,18 @@ def _differences(
             cutoff=cutoff,
             further=value - value_of_longest_prefix,
         )
+
+
+def _n_compared_ranks(run: Prefixes | Topic, cutoff: int | None) -> int:
+    """Return the length of the longest prefix: that of the longest ranking, or of what is shown.
+
+    `run.depth` is the number of ranks that are shown. Ranks below the cutoff add nothing.
+    """
+    n_retrieved = run.rankings.hits.n_ret.max(initial=0)
+    n_ranks = min(run.depth, int(n_retrieved))
+    if cutoff is not None:
+        n_ranks = min(n_ranks, cutoff)
+    return n_ranks
 
 
 def _break_down_by_prefixes(hits: Hits, prefix_values: Floats) -> Breakdown:
@@ -685,16 +745,11 @@ class Contributions:
         """Compute the contributions of `Measure.explain` at the first ranks, for all topics."""
         value = measure.evaluate(run.rankings)
         parts = split_value(measure, run, value)
-        # Each part, with the mask of the queries that have it: queries are split into all terms, or
-        # have the measure as their only part.
-        parts_and_queries = [(part, ~parts.is_whole) for part in parts.terms]
-        if parts.whole is not None:
-            parts_and_queries.append((parts.whole, parts.is_whole))
-        n_queries = len(parts.value)
+        n_queries = len(value)
         offset = np.zeros(n_queries)
         ranks = np.zeros((n_queries, run.depth))
         is_marginal = np.zeros(n_queries, dtype=np.bool_)
-        for part, has_part in parts_and_queries:
+        for part, has_part in parts.with_queries():  # the mask of the queries that have the part
             amounts = part.amounts_by_rank(run.depth)
             ranks[has_part] += amounts[has_part]
             if part.breakdown.offset is not None:
@@ -703,4 +758,4 @@ class Contributions:
             if part.breakdown.how == MARGINAL:
                 is_marginal[has_part] = True
         # Adding 0 makes -0 to 0.
-        return cls(parts.value, ranks + 0.0, offset + 0.0, is_marginal)
+        return cls(value, ranks + 0.0, offset + 0.0, is_marginal)

@@ -363,13 +363,15 @@ def largest_differences(
 def _measure_label(perquery: pd.DataFrame, measure: MeasureLike | None) -> str:
     """Return the label of the measure in a long frame; None stands for its only measure."""
     labels = [str(label) for label in perquery["measure"].unique()]
-    if measure is None and len(labels) == 1:
-        return labels[0]
-    label = None  # no measure, although there are several: an error that names them
+    expected = "one of the measures of the frame"
     if measure is not None:
         (label,) = find_labels(perquery, [measure])
-    refuse_unknown([label], labels, "one of the measures of the frame", "measure")
-    return str(label)
+        refuse_unknown([label], labels, expected, "measure")
+        return str(label)
+    if len(labels) != 1:
+        # An error that lists the measures, and says that None was given.
+        refuse_unknown([None], labels, expected, "measure")
+    return labels[0]
 
 
 def _run_values(measure_rows: pd.DataFrame, name: str, label: str) -> pd.Series[float]:

@@ -33,20 +33,26 @@ def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.D
     _add_details(numbers, topic, parts, is_unjudged)
     _add_amounts(numbers, topic, parts)
 
-    n_rows = _n_single_ranks(topic, parts)
-    rest = _rest(parts, n_rows)  # by description, the amounts in the rows below the ranks
-    frame = _rows_of_ranks_and_rest(topic, numbers, n_rows, rest)
+    # Ranks below the first `n_single` have no rows of their own. Their sum is in the rest: the rows
+    # below those of the ranks, by their description.
+    n_single = _n_single_ranks(topic, parts)
+    rest = _rest(parts, n_single)
+    frame = _rows_of_ranks_and_rest(topic, numbers, n_single, rest)
     frame["running"] = offset + frame["contribution"].cumsum()
-
-    how = STATED
-    if any(part.how == MARGINAL for part in parts):
-        how = MARGINAL
+    how = _how_contributions_are_known(parts)
     frame["how"] = pd.Series(how, index=frame.index, dtype=object)
-    notes_on_ranks = _rank_notes(topic, is_unjudged)[:n_rows]
+    notes_on_ranks = _rank_notes(topic, is_unjudged)[:n_single]
     descriptions = list(rest)
-    notes = [*notes_on_ranks, *descriptions]
+    notes = [*notes_on_ranks, *descriptions]  # one per row
     frame["note"] = pd.Series(notes, index=frame.index, dtype=object)
     return frame
+
+
+def _how_contributions_are_known(parts: Sequence[TopicPart]) -> str:
+    """Return whether the contributions are stated, or marginal, as they are if one part's are."""
+    if any(part.how == MARGINAL for part in parts):
+        return MARGINAL
+    return STATED
 
 
 def _n_single_ranks(topic: Topic, parts: Sequence[TopicPart]) -> int:
@@ -147,10 +153,13 @@ def _rest(parts: Sequence[TopicPart], n_rows: int) -> dict[str, dict[str, float]
 def _amounts_without_rank(
     part: TopicPart, parts: Sequence[TopicPart], n_rows: int
 ) -> dict[str, float]:
-    """Return the amounts of a part that belong to none of the first `n_rows` ranks."""
+    """Return the amounts of a part that belong to none of the first `n_rows` ranks.
+
+    There are further ranks if one of the parts has only one amount for all of them. A part with an
+    amount for each of them (`n_single` is None) then gets their sum.
+    """
     amounts = dict(part.rest)
     further = part.contribution[n_rows:]
-    # If another part has one amount for all further ranks, those of this part are added up, too.
     if part.n_single is None and len(further):
         description = _text_of_further_ranks(parts, n_rows)
         stated_amount = amounts.get(description, 0.0)
@@ -161,10 +170,12 @@ def _amounts_without_rank(
 def _text_of_further_ranks(parts: Sequence[TopicPart], n_rows: int) -> str:
     """Return the description of the ranks below `n_rows`, such as "ranks 101 to 1000".
 
-    Parts that have one amount for all of these ranks describe it, and have no other in `rest`.
+    At least one of the parts has one amount for all of these ranks together, the only one in its
+    `rest`, whose key is the description.
     """
-    with_one_amount = [part for part in parts if part.n_single == n_rows]
-    (description,) = with_one_amount[0].rest
+    has_one_amount = [part.n_single == n_rows for part in parts]
+    first_with_one_amount = parts[has_one_amount.index(True)]
+    (description,) = first_with_one_amount.rest
     return description
 
 
@@ -266,7 +277,7 @@ def aspects_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame:
     """Return one row per term: its value, its weight and its part in the value of the measure."""
     terms = topic.measure.terms(topic.judgments)
     rows: list[tuple[str, float, float, float]] = []
-    # Without a known gradient, the measure is one part, although it has several terms.
+    # Without a known gradient, a measure of several terms is one part: those of terms are unknown.
     parts_are_unknown = len(terms) > 1 and len(parts) == 1
     if parts_are_unknown:
         for term in terms:
@@ -280,7 +291,7 @@ def aspects_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame:
         for part in parts:
             # The measure as one part is named after all of its aspects.
             name = part.name or ", ".join(aspects)
-            # The parts of homogeneous measures, slope times value, sum to the value.
+            # The measure is split into terms only if slope times value sums to its value.
             amount = part.slope * part.value
             amount += 0.0  # no -0
             rows.append((name, part.value, part.weight, amount))
@@ -345,6 +356,8 @@ def _contribution_notes(topic: Topic, parts: Sequence[TopicPart], gain: str) -> 
         yield "Lower values are better."
     first = parts[0]
     is_single = len(parts) == 1
+    # Only the rank errors (LRE, GRE) have costs of swaps.
+    has_errors = first.swap_cost is not None
     if is_single and first.norm == 0:
         yield "No judged document has a gain above 0, so the value is 0."
     elif is_single and first.gain is not None and first.discount is not None:
@@ -352,7 +365,7 @@ def _contribution_notes(topic: Topic, parts: Sequence[TopicPart], gain: str) -> 
         if first.norm is not None and first.norm != 1:
             over = f" / {first.norm:.6g}"
         yield f"contribution = {gain} x discount{over}."
-    if first.how == MARGINAL and first.swap_cost is not None:
+    if first.how == MARGINAL and has_errors:
         yield "Contributions are marginal: the errors that a rank adds to those at the ranks above."
     elif any(part.how == MARGINAL for part in parts):
         yield (

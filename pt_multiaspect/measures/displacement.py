@@ -157,7 +157,9 @@ class _nCRP(_Displacement):
         """Return 1 + CRP / -(minimum of CRP), limited to [0, 1]; 0 without relevant documents."""
         crp = Displacement(target)
         value = crp.values(ranking)
-        relative_value = ratio(value, -crp.worst)  # -1 for the worst ranking, whose CRP is negative
+        # The worst ranking has the minimum of CRP, which is negative: its relative value is -1.
+        size_of_minimum = -crp.worst
+        relative_value = ratio(value, size_of_minimum)
         limited = np.clip(1.0 + relative_value, 0.0, 1.0)
         return np.where(crp.recall_base > 0, limited, 0.0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import ir_measures
 import numpy as np
@@ -157,30 +157,35 @@ def _topics_without_labels(intents: Sequence[AspectView]) -> dict[str, int]:
     return n_lacking
 
 
-def _global_gain(views: Sequence[AspectView], weights: Sequence[float]) -> Floats:
-    """Return the global gain of each judged document, and two more: the lowest and the highest.
+class _GlobalGains(NamedTuple):
+    """The sums over the intents of probability times gain, Σ P g."""
 
-    The global gain is the sum over the intents of probability times gain (Σ P g). The last two
-    elements are those of documents with the lowest, and with the highest, grade on all intents.
-    """
+    #: That of each judged document.
+    of_documents: Floats
+    #: Those of the lowest, and of the highest, grade on all intents.
+    lowest: float
+    highest: float
+
+
+def _global_gains(views: Sequence[AspectView], weights: Sequence[float]) -> _GlobalGains:
+    """Return the global gains; `views` are the intents, and `weights` their probabilities."""
     gains_by_intent = _exact_gains(views, weights)
     # Add integers, the gains times a common denominator, and divide at the end: sums of floats
     # that should be equal could differ by rounding.
     denominator = _common_denominator(gains_by_intent)
     integer_type = _integer_type(gains_by_intent, denominator)
     n_documents = len(views[0].label)
-    document_sum = np.zeros(n_documents, dtype=integer_type)
-    lowest_sum = 0
-    highest_sum = 0
+    document_sums = np.zeros(n_documents, dtype=integer_type)
+    lowest_and_highest_sum = np.zeros(2, dtype=integer_type)
     for view, gains in zip(views, gains_by_intent, strict=True):
         integers = [int(gain * denominator) for gain in gains]  # of grades, from lowest to highest
         gain_of_grade = np.array(integers, dtype=integer_type)
-        document_sum += np.where(view.known, gain_of_grade[view.grade], 0)
-        lowest_sum += integers[0]
-        highest_sum += integers[-1]
-    lowest_and_highest = np.array([lowest_sum, highest_sum], dtype=integer_type)
-    sums = np.concatenate([document_sum, lowest_and_highest])
-    return np.asarray(sums / denominator, dtype=np.float64)
+        gain_of_document = gain_of_grade[view.grade]
+        document_sums += np.where(view.known, gain_of_document, 0)  # unjudged: no gain
+        lowest_and_highest_sum += gain_of_grade[[0, -1]]
+    of_documents = np.asarray(document_sums / denominator, dtype=np.float64)
+    lowest, highest = np.asarray(lowest_and_highest_sum / denominator, dtype=np.float64)
+    return _GlobalGains(of_documents, lowest, highest)
 
 
 def _integer_type(gains_by_intent: Sequence[Sequence[Fraction]], denominator: int) -> Any:
@@ -282,11 +287,9 @@ class _DnDCG(_OfIntents, JointMeasure):
         if self["weights"]:
             weights = [self["weights"][view.name] for view in intents]
         else:
-            weights = [1] * len(intents)
-        gains = _global_gain(intents, weights)
-        gain_of_documents = gains[:-2]
-        bottom, top = gains[-2:]  # the lowest and the highest possible gain
-        return Joint(gain_of_documents, top=top, bottom=bottom)
+            weights = [1] * len(intents)  # equal ones
+        gains = _global_gains(intents, weights)
+        return Joint(gains.of_documents, top=gains.highest, bottom=gains.lowest)
 
     def depends_on(self, view: AspectView) -> bool:
         """Return whether the aspect is an intent, whose gains nDCG reads."""

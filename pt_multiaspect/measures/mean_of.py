@@ -68,25 +68,26 @@ class MeasureMean(TermMean):
 
     @property
     def spec(self) -> AspectSpec:
-        """The scales that all members declare, or the names that all select; None otherwise."""
-        # The scale of each aspect in the first member that selects it; None if it declares none.
-        first_scale: dict[str, Any] = {}
+        """The aspects that the members select, with their scales if members declare them.
+
+        None if a member selects no aspects, and so evaluates all label columns. If members declare
+        different scales of an aspect, it is that of the first one. If the first member that selects
+        an aspect declares no scale of it, only the names are returned.
+        """
+        scale_of_name: dict[str, Any] = {}  # None for a name without a scale
         for member, _ in self.members:
-            spec = member.selection
-            if spec is None:  # the member evaluates all label columns
+            selection = member.selection
+            if selection is None:
                 return None
-            for name in spec:
-                if name in first_scale:
-                    continue
-                if isinstance(spec, Aspects):
-                    first_scale[name] = spec[name]
-                else:
-                    first_scale[name] = None
-        if not first_scale:
+            for name in selection:
+                if name not in scale_of_name:
+                    scale_of_name[name] = _declared_scale(selection, name)
+        if not scale_of_name:
             return None
-        if None in first_scale.values():
-            return tuple(first_scale)
-        return Aspects(first_scale)
+        lacks_scale = None in scale_of_name.values()
+        if lacks_scale:
+            return tuple(scale_of_name)
+        return Aspects(scale_of_name)
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
@@ -153,6 +154,13 @@ class MeasureMean(TermMean):
                 weight_in_mean = term.weight * share
                 terms.append(replace(term, weight=weight_in_mean, name=name))
         return terms
+
+
+def _declared_scale(selection: AspectSpec, name: str) -> Any:
+    """Return the scale of an aspect in a selection; None if this has names without scales."""
+    if isinstance(selection, Aspects):
+        return selection[name]
+    return None
 
 
 @dataclass(frozen=True)

@@ -138,11 +138,15 @@ class AspectMean(TermMean, BasedMeasure):
         return self.combine(criteria, weights_of_answers)
 
     def _check(self) -> None:
-        """Raise an error if the mean is undefined for values of the base."""
+        """Raise an error if the mean is undefined for values of the base.
+
+        `NONNEGATIVE` is the name of a mean that needs values of at least 0, such as "harmonic", and
+        None for a mean that is defined for all values.
+        """
         super()._check()
-        mean_name = self.NONNEGATIVE
-        if mean_name is None:  # the mean is defined for all values
+        if self.NONNEGATIVE is None:
             return
+        mean_name = self.NONNEGATIVE
         bases = self.bases.each()
         negative = [base.text for base in bases if base.RANGE[0] < 0]
         if negative:
@@ -174,15 +178,12 @@ class AspectMean(TermMean, BasedMeasure):
         """
         weighted = weighted_views(self["weights"], views)
         parts = [(view, self.bases.of(view.name), weight) for view, weight in weighted]
-        name: str | None = None  # for errors, if there must be no negative gains
-        if self.params.get("normalized"):  # their maximum may be 0 or negative
-            name = f"{self.NAME}(normalized=True)"
-        elif not self.stated.is_weighted_sum:  # geometric and harmonic means
-            name = self.NAME
-        if name is not None:
-            for view, base, _ in parts:
-                if base.reads_gains:
-                    view.check_gains(f"{name} over {base.text}")
+        if self.params.get("normalized"):
+            # With negative gains, the maximum that the mean is divided by may be 0 or negative.
+            _refuse_negative_gains(parts, f"{self.NAME}(normalized=True)")
+        elif not self.stated.is_weighted_sum:
+            # Geometric and harmonic means are not defined for negative values.
+            _refuse_negative_gains(parts, self.NAME)
         return parts
 
     @property
@@ -201,12 +202,14 @@ class AspectMean(TermMean, BasedMeasure):
         return super()._evaluate(rankings, views)
 
     def statements(self) -> Statements:
-        """State that the mean never falls with a term, and how it depends on labels, if simple."""
+        """State that the mean never falls with a term, the value on an aspect.
+
+        If labels change nothing but these values, also state how the mean depends on labels.
+        """
         stated = replace(super().statements(), never_falls_with_terms=True)
-        # It is simple if labels change the mean by nothing but the terms, the values on the aspects.
-        drops_aspects = self["empty"] == "drop"  # labels change the weights, too
-        is_normalized = self.params.get("normalized")  # and the maximum that the mean is divided by
-        if drops_aspects or is_normalized:
+        if self["empty"] == "drop":  # labels also change which aspects have a weight
+            return stated
+        if self.params.get("normalized"):  # labels also change the maximum, the divisor of the mean
             return stated
         return replace(
             stated, label_terms=self.terms, never_falls_with_labels=self._bases_never_fall()
@@ -568,6 +571,16 @@ CAM = register(_CAM)
 MM = register(_MM)
 WHAM = register(_WHAM)
 GAM = register(_GAM)
+
+
+def _refuse_negative_gains(parts: Sequence[tuple[AspectView, Base, float]], name: str) -> None:
+    """Raise an error if an aspect has negative gains that its base reads.
+
+    `parts` are aspects with their bases and weights, and `name` is that of the mean of them.
+    """
+    for view, base, _ in parts:
+        if base.reads_gains:
+            view.check_gains(f"{name} over {base.text}")
 
 
 def _drop_empty_aspects(weights: Floats, is_empty: Bools) -> Floats:

@@ -685,21 +685,41 @@ def inferred_views(measure: Measure, views: Sequence[AspectView]) -> list[Aspect
 
 def warn_if_inferred(measure: Measure, views: Sequence[AspectView]) -> None:
     """Warn once if the values depend on scales of `views` that were inferred."""
-    # The shell evaluates many measures on the same aspects: they share one warning of all scales,
-    # also of those that this measure does not use.
-    is_for_all_measures = in_shell() and measure.is_multi_aspect and measure.accepts_aspects
-    if is_for_all_measures:
+    if in_shell() and measure.is_multi_aspect and measure.accepts_aspects:
+        # The shell evaluates many measures on the same aspects: they share one warning of all
+        # scales, also of those that this measure does not use. It is in no group.
         inferred = [view for view in views if view.inferred]
+        _warn_of_scales(measure, views, inferred, group=None)
     else:
+        # Parts of the qrels may have other scales of the same aspects. Warnings of a measure on
+        # these aspects, whatever its parameters are, form a group, of which only some are given.
         inferred = inferred_views(measure, views)
+        names = choices(repr(view.name) for view in inferred)
+        _warn_of_scales(measure, views, inferred, group=f"{measure.NAME}: {names}")
+
+
+def _warn_of_scales(
+    measure: Measure,
+    views: Sequence[AspectView],
+    inferred: Sequence[AspectView],
+    group: str | None,
+) -> None:
+    """Warn once that the values of a measure depend on scales that were inferred.
+
+    Parameters
+    ----------
+    measure : Measure
+        The measure.
+    views : sequence of AspectView
+        The aspects that it evaluates.
+    inferred : sequence of AspectView
+        Those whose scales the warning names; without any, there is no warning.
+    group : str, optional
+        The group of the warning, as for `warn_once`.
+    """
     if not inferred:
         return
     scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
-    group = None  # the warning is given once for these scales
-    if not is_for_all_measures:
-        # Once for the measure on these aspects, on any scales and with any parameters.
-        names = choices(repr(view.name) for view in inferred)
-        group = f"{measure.NAME}: {names}"
     advice = _advice_to_declare()
     example = _spell_with_scales(measure, views)
     note = start_at_one_note(view.label_counts for view in inferred)

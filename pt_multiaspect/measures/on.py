@@ -108,9 +108,12 @@ class _On(BasedMeasure):
         return (self["aspect"],)
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
-        """Return the aspect that the measure evaluates."""
+        """Return the only aspect that the measure evaluates, with its labels."""
         self._refuse_inner_cutoffs(judgments.label_names)
-        return (judgments.view(self["aspect"], self["aspects"]),)
+        name = self["aspect"]
+        declared_scales = self["aspects"]
+        view = judgments.view(name, declared_scales)
+        return (view,)
 
     def depends_on(self, view: AspectView) -> bool:
         return base_depends_on(self.bases.one, view)

@@ -28,15 +28,16 @@ def _constant(name: str) -> Callable[[Any], float]:
 
 
 def _parse_mu(mu: Any) -> float | dict[str, float]:
-    """Return the constant of the first aspect, or the constants by aspect."""
-    if isinstance(mu, Mapping):
-        if not mu:
-            raise MultiAspectError("expected at least one constant in mu, got an empty dict")
-        constants: dict[str, float] = {}
-        for name, value in mu.items():
-            constants[aspect_name(name)] = _constant("mu")(value)
-        return dict(sorted(constants.items()))
-    return _constant("mu")(mu)
+    """Return the constant of the first aspect, or the constants by aspect, in alphabetical order."""
+    read_constant = _constant("mu")  # a function; its errors name the parameter
+    if not isinstance(mu, Mapping):
+        return read_constant(mu)
+    if not mu:
+        raise MultiAspectError("expected at least one constant in mu, got an empty dict")
+    constants: dict[str, float] = {}
+    for name, value in mu.items():
+        constants[aspect_name(name)] = read_constant(value)
+    return dict(sorted(constants.items()))
 
 
 class _RankErrors(DirectMeasure):
@@ -79,7 +80,10 @@ class _RankErrors(DirectMeasure):
             refuse_unknown(mu, names, "constants in mu for the evaluated aspects", self.NAME)
             constants = [mu.get(name, _DEFAULT) for name in names]
         else:
-            by_position = [mu, self["nu"], *[_DEFAULT] * len(names)]
+            # μ is of the first aspect, ν of the second, and the default of further ones. A single
+            # aspect has μ only.
+            n_further = len(names) - 2
+            by_position = [mu, self["nu"], *[_DEFAULT] * n_further]
             constants = by_position[: len(names)]
         if not any(constants):
             raise MultiAspectError(
@@ -99,14 +103,15 @@ class _RankErrors(DirectMeasure):
     def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown:
         """Return the values as sums over ranks, with a column of the errors on each aspect.
 
-        `_BREAKDOWN` is the function of the class that returns the sums.
+        `self._BREAKDOWN` is the function of LRE, or of GRE, that returns the sums. The errors on an
+        aspect are those of the hits, the judged documents of the run. A column has all retrieved
+        documents, also unjudged ones, whose error is 0.
         """
         hits, errors_by_aspect, constants = self._errors(rankings, views)
         breakdown: Breakdown = self._BREAKDOWN(hits, errors_by_aspect, constants)
         columns: dict[str, Floats] = {}
-        for view, errors in zip(views, errors_by_aspect, strict=True):
-            # `errors` are those of judged documents; columns have all retrieved ones, 0 for others.
-            columns[f"{view.name} error"] = hits.spread(errors)
+        for view, errors_of_hits in zip(views, errors_by_aspect, strict=True):
+            columns[f"{view.name} error"] = hits.spread(errors_of_hits)
         return replace(breakdown, columns=columns)
 
     def _errors(

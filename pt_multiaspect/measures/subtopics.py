@@ -218,17 +218,18 @@ class _Subtopics(BasedMeasure):
     def depends_on(self, view: AspectView) -> bool:
         """Return whether values depend on the scale of an aspect, if it is inferred.
 
-        Then grades, such as the highest one, depend on which labels occur in the qrels.
+        The grades of an inferred scale depend on which labels occur in the qrels. So values depend
+        on it if gains are relative to the highest grade, or if the lowest grade above which
+        documents belong to a subtopic is not known without the qrels.
         """
         if self["graded"]:  # gains are relative to the highest grade
             return has_weight(self["weights"], view)
-        if not view.scale.greater_is_better:
-            # Documents belong to a subtopic above the lowest grade, here the largest label.
+        if not view.scale.greater_is_better:  # the lowest grade is the largest label that occurs
             return True
         if self._base.rel is not None:  # documents belong to a subtopic from this label on
             return False
-        # They do from the second lowest grade on: 1 on scales of whole numbers, which begin at 0,
-        # but the second smallest label that occurs if labels are fractions.
+        # Scales of whole numbers begin at 0, so that documents belong from the label 1 on. With
+        # fractions, they do from the second smallest label that occurs.
         return view.scale.is_fractional
 
     def _members(self, judgments: Judgments) -> Bools:

@@ -150,9 +150,10 @@ def gain_share(base: Base, target: Target) -> tuple[Floats, Hashable]:
 
 
 def _surrogate_share(base: Base, target: Target) -> Floats:
-    """Return what each document adds to a simpler measure that stands for the base.
+    """Return the gain of each document over a norm of its query, for a base that has no such form.
 
-    This is recall for a binary base, and nDCG without its discount for others.
+    For a binary base, it is that of recall: 1 over the number of relevant documents. For others, it
+    is that of nDCG, which is not discounted here: sorting by it needs no ranks.
     """
     if base.BINARY:
         gain = base.gain(target)  # 1 for relevant documents
@@ -186,8 +187,8 @@ class TermMeasure(Measure):
         for term in terms:
             values = term.base.values(rankings, term.target)
             term_values.append(values)
-        is_weighted_value = len(terms) == 1 and self.stated.is_weighted_sum
-        if is_weighted_value:
+        # A weighted sum of one term, as of measures of the joint labels, is the weighted value.
+        if len(terms) == 1 and self.stated.is_weighted_sum:
             return terms[0].weight * term_values[0]
         term_weights = [term.weight for term in terms]
         # Both get the shape (n_terms, n_queries).
@@ -232,9 +233,9 @@ class TermMean(TermMeasure):
             term.check_gains(f"a training label from {self}")
         weighted_gains: list[Floats] = []  # p_a g_a / norm_a of each aspect a
         for term in terms:
-            gain, _ = gain_share(term.base, term.target)
-            weight = term.weight[judgments.pool_query]
-            weighted_gains.append(weight * gain)
+            normalised_gain, _ = gain_share(term.base, term.target)  # g_a / norm_a
+            weight_of_document = term.weight[judgments.pool_query]  # that of its query
+            weighted_gains.append(weight_of_document * normalised_gain)
         return np.asarray(np.sum(weighted_gains, axis=0), dtype=np.float64)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
@@ -312,20 +313,23 @@ class BasedMeasure(TermMeasure):
         latter. If there is one base per aspect, each prints its own cutoff.
         """
         spelled, _ = super()._spell_params()
-        base = self.bases.default
-        if base is None:  # there is one per aspect
+        base = self.bases.default  # of all aspects
+        if base is None:  # there is one per aspect, each with its cutoff
             return {**spelled, "base": self.bases.spelled()}, None
-        others = {name: value for name, value in spelled.items() if name != "base"}
-        without_cutoff = self.bases.drop_cutoff()
+        other_params = {name: value for name, value in spelled.items() if name != "base"}
+        # The cutoff of the base is printed after the parameters.
+        base_without_cutoff = self.bases.drop_cutoff()
         default = self.SUPPORTED_PARAMS["base"].default
-        if without_cutoff == default:  # defaults are not printed: nDCG@10 leaves CAM@10
-            return others, base.cutoff
-        return {"base": without_cutoff.spelled(), **others}, base.cutoff
+        if base_without_cutoff == default:  # defaults are not printed: nDCG@10 leaves CAM@10
+            return other_params, base.cutoff
+        return {"base": base_without_cutoff.spelled(), **other_params}, base.cutoff
 
     def _identity(self) -> tuple[object, ...]:
-        """Return the key of equality, with the cutoff in the bases.
+        """Return the key of equality: measures are equal if their keys are.
 
-        CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same measure.
+        CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same measure. In both, `self.bases` is
+        nDCG@10, and `self._text`, the printed form, is CAM@10. So the parameters ``base`` and
+        ``cutoff``, in which they differ, are not in the key.
         """
         names = sorted(set(self.params) - {"base", "cutoff"})
         other_params = [hashable(self.params[name]) for name in names]

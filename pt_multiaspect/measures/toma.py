@@ -57,6 +57,17 @@ def _grades(values: Floats, name: str, scale: Scale) -> Ints:
     return nearest
 
 
+def _lowest_closeness(order: TupleOrder) -> float:
+    """Return the closeness of the tuple of all lowest grades, 0 if its weight is not positive.
+
+    Closeness is the weight divided by that of the best tuple, `top_weight`. For 0, this is not
+    computed, as all classes of tuples must be counted for it.
+    """
+    if order.worst_weight <= 0:
+        return 0.0
+    return order.worst_weight / order.top_weight
+
+
 def _powers(target: Target, base: Base) -> Target:
     """Return a target of the gains 2^g - 1, for a base without a form of its own for these."""
     with np.errstate(over="ignore"):  # infinite gains are an error below
@@ -67,12 +78,13 @@ def _powers(target: Target, base: Base) -> Target:
             f"the gain 2^{largest:g} - 1 is too large for the base {base.text}; use "
             "another weighting than 'exponential', or a base that rescales gains, such as nDCG"
         )
-    # `top` and `bottom` are the highest and the lowest possible gain, which no document need have.
-    # If they are too large for a float, the largest power that is one stands for them, 2^1023.
-    exponents = np.minimum([target.top, target.bottom], 1023.0)
-    top, bottom = np.exp2(exponents) - 1.0
-    with_powers = target.with_gain(gain, float(top))
-    return replace(with_powers, bottom=float(bottom))
+    # The highest and the lowest possible gain g of a target may be those of no document, so they may
+    # be too large, too. They are limited to 1023, the largest whole g for which 2^g is a float.
+    top, bottom = np.minimum([target.top, target.bottom], 1023.0)
+    top_power = float(np.exp2(top) - 1.0)
+    bottom_power = float(np.exp2(bottom) - 1.0)
+    with_powers = target.with_gain(gain, top_power)
+    return replace(with_powers, bottom=bottom_power)
 
 
 #: The parameters that place label tuples and order them by distance.
@@ -458,18 +470,15 @@ class _TOMA(JointMeasure, BasedMeasure):
         Weights of an explicit order take the place of class indices. Negative ones count as 0.
         """
         order, grades = self._order_and_tuples(views)
-        lowest_weight = max(order.worst_weight, 0.0)  # of the tuple of all lowest grades
+        # `top` and `bottom` are the gains of the best tuple, and of the tuple of all lowest grades.
         if self["weighting"] == "normalized":
-            # The gain is closeness: the weight divided by that of the best tuple, `top_weight`.
             weights = order.closeness(grades)
             top = 1.0
-            bottom = 0.0
-            if lowest_weight > 0:  # else, `top_weight` is not needed; it counts all classes
-                bottom = lowest_weight / order.top_weight
+            bottom = _lowest_closeness(order)
         else:
             weights = order.weights(grades)
             top = max(order.top_weight, 0.0)
-            bottom = lowest_weight
+            bottom = max(order.worst_weight, 0.0)
         is_judged = np.any([view.known for view in views], axis=0)  # on some aspect
         non_negative = np.maximum(weights, 0.0)
         gain = np.where(is_judged, non_negative, 0.0)
@@ -542,7 +551,10 @@ def warn_of_missing_gates(measures: Iterable[object], judgments: Judgments) -> N
 
 
 def _text_with_gate(toma: _TOMA) -> str:
-    """Return TOMA with the gate that is advised, as text; "…" stands for further parameters."""
+    """Return TOMA with the gate that is advised, relevance, as text.
+
+    "…" stands for its other parameters, except for the cutoff, which is written, and the aspects.
+    """
     further = ""
     if toma.params.keys() - {"cutoff", "aspects"}:
         further = ", …"

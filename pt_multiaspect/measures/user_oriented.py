@@ -236,11 +236,14 @@ class _RecallEffort(_Korfhage):
         n_expected = self["expected"]
         is_relevant = self.relevant(target)[ranking.row]
         relevant_hits = ranking.select(is_relevant)
-        n_found = positions(relevant_hits.query) + 1  # at each relevant document of the ranking
-        # The user stops at the document with which as many are found as expected; only it counts.
-        is_last_expected = n_found == n_expected
-        found_per_examined = np.where(is_last_expected, n_expected / relevant_hits.rank, 0.0)
-        return relevant_hits.total(found_per_examined)
+        # Relevant documents of a query have the positions 0, 1, …: one more is found at each.
+        n_found = positions(relevant_hits.query) + 1
+        # The user stops at the document at which as many are found as expected. Its rank is the
+        # number of documents examined. No other document counts.
+        is_last_examined = n_found == n_expected
+        expected_per_examined = n_expected / relevant_hits.rank
+        effort = np.where(is_last_examined, expected_per_examined, 0.0)
+        return relevant_hits.total(effort)  # the sum per query, of at most one document
 
 
 class _Satisfaction(_Korfhage):

@@ -128,19 +128,19 @@ class DistanceOrder(TupleOrder):
         self._exponent = exponent
         #: One array per aspect, with one part per grade, the lowest one first.
         self._parts: list[NDArray[Any]]
-        if self._is_chebyshev:
+        self._tolerance = 0.0  # of exact keys
+        if self._is_chebyshev:  # a part is the gap itself
             self._parts = _exact_parts(self._gaps, 1)
-            self._tolerance = 0.0
-        elif exponent.is_integer():
+        elif exponent.is_integer():  # a part is a power of the gap
             self._parts = _exact_parts(self._gaps, int(exponent))
-            self._tolerance = 0.0
-        else:  # fractional powers are rounded, and so are the keys, their sums
+        else:  # a part is a fractional power, which is rounded, and so are keys, the sums
             self._parts = _rounded_parts(self._gaps, exponent)
-            largest_parts = [part.max() for part in self._parts]
+            largest_parts = [parts.max() for parts in self._parts]
             largest_key = float(sum(largest_parts))
             self._tolerance = TOLERANCE * largest_key
-        # The worst tuple has the lowest grade on each aspect, whose part is the first one.
-        parts_of_worst_tuple = [part[:1] for part in self._parts]
+        # The worst tuple has the first part, that of the lowest grade, on each aspect. As an array
+        # of one tuple, each aspect has an array of one part.
+        parts_of_worst_tuple = [parts[:1] for parts in self._parts]
         (self._worst_key,) = self._combine_parts(parts_of_worst_tuple)
 
     @property
@@ -164,13 +164,14 @@ class DistanceOrder(TupleOrder):
         """Return the key of each tuple, larger if the tuple is farther from the best one.
 
         Equal distances have equal keys, except for differences up to the tolerance. The rows of
-        `grades` are tuples of grade indices, one column per aspect.
+        `grades` are tuples of grade indices, one column per aspect. Keys of a user-defined distance
+        are in a table with one dimension per aspect; those of other distances are combined from the
+        parts of the grades.
         """
-        grades_by_aspect = grades.T
+        grades_by_aspect = tuple(grades.T)  # an array per aspect
         keys: NDArray[Any]
         if self._has_table:
-            # The table has one dimension per aspect, so it takes one index array per aspect.
-            keys = self._table[tuple(grades_by_aspect)]
+            keys = self._table[grades_by_aspect]  # one index per dimension and tuple
         else:
             parts = []
             for part_of_grade, aspect_grades in zip(self._parts, grades_by_aspect, strict=True):
@@ -234,15 +235,16 @@ class DistanceOrder(TupleOrder):
         """Return the possible keys for a Minkowski distance, in any order and with repetitions.
 
         There may be too many tuples to list, so the parts of keys are combined aspect by aspect.
+        With a gate, all tuples with its lowest grade have the worst key, so that they need not be
+        combined: the worst key, which is always possible, is added at the end.
         """
         parts = list(self._parts)  # one array per aspect, the part of the lowest grade first
         worst_key = np.array([self._worst_key], dtype=parts[0].dtype)
         if self._gate_column is not None:
-            # Tuples with the lowest grade of the gate have the worst key. The others are combined.
-            parts_above_lowest = parts[self._gate_column][1:]
-            if len(parts_above_lowest) == 0:
+            parts_of_gate = parts[self._gate_column]
+            if len(parts_of_gate) == 1:  # the lowest grade is the only one
                 return worst_key
-            parts[self._gate_column] = parts_above_lowest
+            parts[self._gate_column] = parts_of_gate[1:]
         if self._is_chebyshev:
             keys = np.concatenate(parts)  # the maximum part of a tuple is one of the parts
         else:
@@ -275,11 +277,11 @@ class DistanceOrder(TupleOrder):
         if self._tolerance:
             # Rounding may have left a key slightly below the key of its class.
             keys = keys + self._tolerance
-        # The keys of the classes increase, that of the farthest class, 0, is the last one. If they
-        # are 0, 4 and 9, a tuple with the key 4 has 2 of them up to its own, and is in class 1.
-        n_class_keys_up_to = np.searchsorted(self._class_keys, keys, side="right")
-        index = self.n_classes - n_class_keys_up_to
-        return index.astype(np.intp)
+        # The class is the number of classes that are farther, those with a larger key. Of the class
+        # keys [0, 4, 9], one is larger than 4, so that tuples with the key 4 are in class 1.
+        n_nearer_or_same = np.searchsorted(self._class_keys, keys, side="right")
+        n_farther = self.n_classes - n_nearer_or_same
+        return n_farther.astype(np.intp)
 
     def weights(self, grades: Grades) -> Floats:
         """Return the class indices as gains."""
@@ -390,10 +392,11 @@ class DistanceOrder(TupleOrder):
 
     def above_worst(self, grades: Grades) -> Bools:
         """Return a mask of the tuples that are nearer to the best tuple than the lowest class."""
-        # Keys increase with the distance. The lowest class is the farthest: its key is that of the
-        # worst tuple, from which rounding may have taken up to the tolerance.
+        # A tuple is nearer if its key is smaller. The lowest class is that of the worst tuple, with
+        # all keys that differ from its key by at most the tolerance, the error of rounding.
         smallest_key_of_lowest_class = self._worst_key - self._tolerance
-        is_nearer = self._keys(grades) < smallest_key_of_lowest_class
+        keys = self._keys(grades)
+        is_nearer = keys < smallest_key_of_lowest_class
         return np.asarray(is_nearer, dtype=np.bool_)
 
     def classes(self, labels: object) -> Ints:

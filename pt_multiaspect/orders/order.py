@@ -76,11 +76,14 @@ def _read_pairs(
 def _read_tuple(key: object) -> tuple[float, ...]:
     """Return a label tuple as numbers; a single label is a tuple of one.
 
-    Texts are refused, as their characters are no numbers.
+    Raise an error if a label is not a number. A text, too, is a sequence: the error shows its first
+    character.
     """
-    labels: Sequence[object] = [key]
+    labels: Sequence[object]
     if isinstance(key, Sequence):
         labels = key
+    else:
+        labels = [key]
     return tuple(number(label, "a label") for label in labels)
 
 
@@ -420,7 +423,10 @@ class Order(Named, TupleOrder):
         return {"order": self}
 
     def __str__(self) -> str:
-        """Return the order in words: its name, and that its tuples of labels have weights."""
+        """Return the order in words, as the end of "label tuples are ordered by …".
+
+        An order gives label tuples their weights.
+        """
         name = self.name or "an explicit order"
         return f"{name}, with their weights"
 

@@ -191,25 +191,26 @@ def distance_table(
 def _refuse_decrease(
     name: object, table: Floats, gaps_of_tuples: Floats, aspect: int, aspect_name: str
 ) -> None:
-    """Raise an error if the distances in the table decrease when the gap of an aspect increases.
+    """Raise an error if a tuple of grades is farther from the best one than a worse tuple.
 
-    The table has one dimension per aspect, indexed by grades. The gap of a grade is its distance
-    from the highest grade, so it decreases from each grade to the next.
+    The table has the distance of each tuple, with one dimension per aspect, indexed by grades.
+    Tuples are compared that differ only in the given aspect, by one grade. The tuple with the
+    higher grade is better: its gap, the distance from the highest grade, is smaller.
     """
-    changes = np.diff(table, axis=aspect)  # from each grade to the next, whose gap is smaller
+    changes = np.diff(table, axis=aspect)  # of the distance, from each grade to the next higher one
     tolerance = TOLERANCE * table.max()
-    has_larger_distance = changes > tolerance
-    if not has_larger_distance.any():
+    is_farther_with_higher_grade = changes > tolerance
+    if not is_farther_with_higher_grade.any():
         return
-    # The first tuple of grades for which the next grade is farther from the best tuple.
-    worse_tuple = np.argwhere(has_larger_distance)[0]
+    # The first case, as the grades of both tuples.
+    worse_tuple = np.argwhere(is_farther_with_higher_grade)[0]
     better_tuple = worse_tuple.copy()
     better_tuple[aspect] += 1
-    # The rows of `gaps_of_tuples` are in the order of the elements of the table.
+    distance_of_worse = format(table[tuple(worse_tuple)], "g")
+    distance_of_better = format(table[tuple(better_tuple)], "g")
+    # `gaps_of_tuples` has a row of gaps per tuple, in the order of the elements of the table.
     worse = np.ravel_multi_index(tuple(worse_tuple), table.shape)
     better = np.ravel_multi_index(tuple(better_tuple), table.shape)
-    distance_of_worse = format(table.flat[worse], "g")
-    distance_of_better = format(table.flat[better], "g")
     raise MultiAspectError(
         f"distance {name!r} decreases when the gap of {aspect_name} increases: "
         f"{distance_of_better} for the gaps {gaps_of_tuples[better]}, {distance_of_worse} for "

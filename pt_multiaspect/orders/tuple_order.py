@@ -417,10 +417,12 @@ class TupleOrder(ABC):
                 f"expected at most {MAX_TUPLES} label tuples to enumerate, got {self.n_tuples}"
             )
         n_grades = tuple(map(len, self.scales))
+        # An array per aspect of its grade at each point of the grid of all tuples. For 2 and 2
+        # grades, the arrays have the elements [0, 0, 1, 1] and [0, 1, 0, 1].
         grid = np.indices(n_grades, dtype=np.intp)
-        # One row per aspect, then one column.
-        grades_by_aspect = grid.reshape(len(n_grades), -1)
-        return grades_by_aspect.T
+        n_aspects = len(n_grades)
+        rows_of_aspects = grid.reshape(n_aspects, -1)
+        return rows_of_aspects.T
 
 
 def _grade_indices(labels: list[float], name: str, scale: Scale) -> list[int]:
