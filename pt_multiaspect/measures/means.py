@@ -202,10 +202,8 @@ class AspectMean(TermMean, BasedMeasure):
         return super()._evaluate(rankings, views)
 
     def statements(self) -> Statements:
-        """State that the mean never falls with a term, the value on an aspect.
-
-        If labels change nothing but these values, also state how the mean depends on labels.
-        """
+        """State that the mean never falls with a term, and how it depends on labels, if simple."""
+        # It is simple if labels change nothing but the terms, the values on the aspects.
         stated = replace(super().statements(), never_falls_with_terms=True)
         if self["empty"] == "drop":  # labels also change which aspects have a weight
             return stated

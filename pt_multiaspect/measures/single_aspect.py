@@ -79,10 +79,8 @@ class SingleAspectMeasure(Measure, Base):
         return ("relevance",)
 
     def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
-        """Return the measure on the scale of relevance, if `spec` has one.
-
-        Unlike other measures, it raises no errors about `spec`, in which `option` would name it.
-        """
+        """Return the measure on the scale of relevance, if `spec` has one."""
+        # Unlike other measures, it raises no errors about `spec`, in which `option` would name it.
         if isinstance(spec, Aspects) and "relevance" in spec:
             return self.on("relevance", spec)
         return self
