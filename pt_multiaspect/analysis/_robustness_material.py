@@ -115,13 +115,14 @@ def _as_list(measure: Any) -> Any:
 def _labels_of_aspects(measure_of_label: Mapping[str, Any], label: str) -> dict[str, str]:
     """Return the labels of the measures on one aspect, by aspect.
 
-    None are returned if they are fewer than two. Nor are they if the examined measure, which
-    `label` is that of, is one of them: it combines no aspects.
+    The mapping is empty if there are no two such measures, or if the examined measure, whose label
+    is `label`, is one of them: it combines no aspects.
     """
     measures: dict[str, Any] = {}
     for key, measure in measure_of_label.items():
         if isinstance(measure, Direction):
-            # Only whether higher is better is known, not the measure.
+            # A label that was only declared as 'higher' or 'lower': its measure is not known, which
+            # `labels_of_aspects` takes as None.
             measures[key] = None
         else:
             measures[key] = measure

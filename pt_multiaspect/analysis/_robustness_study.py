@@ -703,8 +703,10 @@ def _labelled_documents(judged: JudgedRuns) -> str:
 
     Criteria with the same numbers are named together.
     """
-    counts = pd.DataFrame(judged.n_labelled.T, index=judged.criteria)  # criteria × judges
+    # One row per criterion: the number of each judge, and that of all judged documents.
+    counts = pd.DataFrame(judged.n_labelled.T, index=judged.criteria)
     counts["any"] = judged.n_documents
+    # Group the criteria whose rows are equal: by all columns.
     columns = list(counts.columns)
     groups = counts.groupby(columns, sort=False)
     texts = []

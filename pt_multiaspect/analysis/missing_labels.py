@@ -591,14 +591,15 @@ def _drawn_labels(
     # Aspects of weight 0 are not read: their labels are not drawn.
     read_aspects = np.flatnonzero(search.is_read)
     views = [search.views[aspect] for aspect in read_aspects]
-    missing_of_views = search.missing[search.is_read]
+    missing_of_views = search.missing[read_aspects]
     # One row per draw, and one column per missing label: by aspect, and then by document.
     drawn = draw_labels(model, search.universe, views, missing_of_views, seed, draws)
 
     known_labels = search.lowest_labels[:, documents]  # aspects × documents
     copies = [known_labels] * len(draws)
     labels = np.stack(copies)  # draws × aspects × documents
-    # The aspect and the document of each missing label, in the same order.
+    # The aspect and the document of each missing label. These are the labels that were drawn, as
+    # none is missing of other documents, or matters of unread aspects; `nonzero` has their order.
     is_missing = search.missing[:, documents]
     aspect, document = np.nonzero(is_missing)
     labels[:, aspect, document] = drawn

@@ -454,10 +454,10 @@ class _Values:
 
     @property
     def label_distance(self) -> Floats:
-        """The mean of L' minus the mean of L, shape (n_runs,)."""
-        mean_label = self.labels.mean(axis=1)
-        mean_further_label = self.further.mean(axis=1)
-        return np.asarray(mean_further_label - mean_label)
+        """The mean label of further topics minus that of human topics, shape (n_runs,)."""
+        mean_of_human_topics = self.labels.mean(axis=1)
+        mean_of_further_topics = self.further.mean(axis=1)
+        return np.asarray(mean_of_further_topics - mean_of_human_topics)
 
     def minus_baseline(self, row: int) -> _Values:
         """Return the differences of the other runs from the run of a row."""
@@ -954,7 +954,9 @@ class _Plan:
         `_least_topics`.
         """
         has_power = partial(self._has_power, difference=difference, power=power, slope=slope)
-        return self._least_topics(has_power, LEAST_TOPICS - 1)
+        # Fewer than the least number of topics are never enough.
+        too_few = LEAST_TOPICS - 1
+        return self._least_topics(has_power, above=too_few)
 
     def _least_topics(self, suffices: Callable[[Floats], Bools], above: int) -> Floats:
         """Return the least number of human topics above a number that suffices, one per row.
@@ -970,7 +972,8 @@ class _Plan:
         """
         values_vary = self.sd > 0
         is_possible = values_vary & suffices(self.n_topics)
-        # Bisection of all rows at once: the answer is above `too_few`, and at most `enough`.
+        # Bisection of all rows at once: the answer is above `too_few`, and at most `enough`. Rows
+        # without an answer take part, but what they find is not used.
         too_few = np.full(len(self.sd), float(above))
         enough = self.n_topics
         is_searched = enough - too_few > 1

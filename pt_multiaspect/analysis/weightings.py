@@ -510,7 +510,7 @@ class _Differences(NamedTuple):
 
 def _differences(weighted: WeightedValues, pairs: Pairs) -> _Differences:
     """Return the differences of the means of pairs of runs."""
-    # pairs × aspects, or pairs × weightings.
+    # The basis has one column per aspect, or per weighting.
     largest_by_column = largest_of_pairs(weighted.basis, pairs.first, pairs.second)
     declared = mean_differences(weighted.declared, pairs)  # pairs × 1
     return _Differences(

@@ -343,10 +343,12 @@ def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
     weights = np.stack([term.weight for term in terms])
     bound = measure.combine(values, weights)
     is_normalised = measure.params.get("normalized")
-    if is_normalised:
-        # Values are divided by their maximum, which is therefore 1, or 0 if no value is above 0.
-        return np.where(bound > 0, 1.0, 0.0)
-    return bound
+    if not is_normalised:
+        return bound
+    # The measure divides each value by the best attainable one: the best ranking has the value 1.
+    # But if no ranking has a value above 0, the measure is 0.
+    can_be_positive = bound > 0
+    return np.where(can_be_positive, 1.0, 0.0)
 
 
 def _search(
@@ -526,12 +528,13 @@ class _Candidates:
 
         They are 0 for queries whose upper bound is 0, which need no search.
         """
-        # A mean such as the harmonic one has an infinite slope where a value is 0. Take 1 instead:
-        # the tangent at any point is an upper bound.
+        # The means are concave, so that the tangent at any point is an upper bound. One such as the
+        # harmonic mean has an infinite slope where a value is 0: take the tangent at 1 there.
         positive_point = np.where(point > 0, point, 1.0)
         slope = self._measure.slope(positive_point, self.weights)
         finite_slope = np.asarray(slope, dtype=np.float64)
-        return np.where(bound > 0, finite_slope, 0.0)
+        needs_search = bound > 0
+        return np.where(needs_search, finite_slope, 0.0)
 
     def _maximise(self, slope: Floats) -> tuple[Floats, Floats]:
         """Find a ranking with a high Σ slope · term, by query, and add it to the candidates.

@@ -480,19 +480,19 @@ class _Mean(_Aim):
 
 
 def _are_dominated(values: Floats, key: Ints, distance: int) -> Bools:
-    """Return whether the state at a distance before dominates each state that has one there.
+    """Return whether states are dominated by the state at a distance before them.
 
-    At distance 2, the states 0, 1, 2, … are compared with the states 2, 3, 4, …, and the mask has
-    two elements less than there are states. A state with another key does not dominate. The values
-    have the shape (n_terms, n_states).
+    An earlier state dominates a later one if it has the same key and all its values are at least
+    as high. At distance 2, the states 2, 3, 4, … are compared with the states 0, 1, 2, …, so that
+    the mask has two elements less than there are states. The values are terms × states.
     """
-    own_key = key[distance:]
+    later_key = key[distance:]
     earlier_key = key[:-distance]
-    own_values = values[:, distance:]
+    later_values = values[:, distance:]
     earlier_values = values[:, :-distance]
-    is_at_most = (own_values <= earlier_values).all(axis=0)
-    has_same_key = own_key == earlier_key
-    return np.asarray(has_same_key & is_at_most)
+    is_earlier_as_high = (earlier_values >= later_values).all(axis=0)
+    has_same_key = earlier_key == later_key
+    return np.asarray(has_same_key & is_earlier_as_high)
 
 
 class _States(NamedTuple):
