@@ -307,15 +307,13 @@ def _with_decimal_points(column: pd.Series[Any], separator: str) -> pd.Series[An
     if _matches(column, _DECIMAL_POINT).any():
         return column
     with_points = column.mask(has_decimal_comma, column.str.replace(",", "."))
-    if separator != ",":
-        return with_points
-    # Where commas also separate columns, few programs write decimals with them. "1,024" may then
-    # be a thousand, and "0,75" in a column with other texts may be a text.
-    if _matches(column, _THOUSANDS).any():
-        return column
-    if is_numeric(with_points):
-        return with_points
-    return column
+    if separator == ",":
+        # Where commas also separate columns, few programs write decimals with them. "1,024" may
+        # then be a thousand, and "0,75" in a column with other texts may be a text.
+        has_thousands = _matches(column, _THOUSANDS).any()
+        if has_thousands or not is_numeric(with_points):
+            return column
+    return with_points
 
 
 def _matches(column: pd.Series[Any], pattern: str) -> pd.Series[bool]:

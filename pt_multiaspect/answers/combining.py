@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -93,15 +93,16 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
     frame = read_long_frame(perquery)
     further_columns = [column for column in frame.columns if column not in COLUMNS]
     check_distinct(frame, "keep one answer, or give each run its own name", further_columns)
-    known = measures_by_label(frame)
+    known = measures_by_label(frame)  # the measure of each label, None if it is not known
     refuse_taken(labelled_measures, known, "a measure of the frame")
     criteria = [label for label, measure in known.items() if not is_combined(measure)]
     criterion_of_row = frame["measure"].map(str).to_numpy()
     answers, answer_of_row = _distinct_answers(frame, ["name", "qid", *further_columns])
     parts = [frame]
-    records = dict(read_record(frame))  # measures by label; missing in joined frames
+    combined_criteria: list[str] = []
     for label, measure in labelled_measures.items():
         names = _criteria_of_measure(label, measure, criteria, known)
+        combined_criteria += names
         values_of_criteria = {}
         with errors_of(label):
             for name in names:
@@ -110,16 +111,24 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
                 values_of_criteria[name] = values
             combined = measure.of_criteria(values_of_criteria)
         parts.append(answers.assign(measure=label, value=combined))
-        # Criteria without a record get that of an unknown measure: higher values are better.
-        for name in names:
-            if known[name] is None and name not in records:
-                records[name] = None
-        records[label] = measure
     rows_of_all = pd.concat(parts, ignore_index=True)
     result = rows_of_all[frame.columns].infer_objects()
     result.attrs = dict(frame.attrs)
-    record_measures(result, records)
+    unknown_criteria = [name for name in combined_criteria if known[name] is None]
+    record_measures(result, _join_records(frame, labelled_measures, unknown_criteria))
     return result
+
+
+def _join_records(
+    frame: pd.DataFrame, labelled_measures: Mapping[str, Any], unknown_criteria: Iterable[str]
+) -> dict[str, Any]:
+    """Return the measures to record by label: those recorded in a frame and the combined ones.
+
+    Joined frames have lost their record. Then `unknown_criteria` get None: they are no measures,
+    and higher values are better.
+    """
+    no_measures: dict[str, Any] = dict.fromkeys(unknown_criteria)
+    return {**no_measures, **read_record(frame), **labelled_measures}
 
 
 def _distinct_answers(frame: pd.DataFrame, keys: list[str]) -> tuple[pd.DataFrame, Ints]:

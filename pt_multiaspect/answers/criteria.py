@@ -287,7 +287,9 @@ def _grade_without_scale(
 
     An aspect may declare which labels mean that there is no judgment.
     """
-    numbers = _label_numbers(labels, None, name, what)
+    # `numbers` may be outside [0, 1]: they are only for the error of such a label.
+    no_grades = None
+    numbers = _label_numbers(labels, no_grades, name, what)
     remedy = _text_remedy(labels.column, name, aspect)
     if not remedy:
         remedy = _range_remedy(numbers, name)
@@ -417,7 +419,7 @@ def _combine_labels(
     Parameters
     ----------
     labels : _GradedLabels
-        The labels of all answers.
+        The labels of all answers: the grade of each label, and the value of each grade.
     answer : ndarray of int, shape (n_labels,)
         The position of the answer of each label in `answers`.
     answers : DataFrame
@@ -427,23 +429,24 @@ def _combine_labels(
     name, what : str
         The criterion and the beginning of errors.
     """
+    value_of_grade = labels.values
     n_answers = len(answers)
     has_one_label_each = len(answer) == n_answers
     if has_one_label_each:
-        # There is nothing to combine. The labels need not be in the order of the answers.
-        values = np.empty(n_answers)
-        values[answer] = labels.values[labels.grade]
-        return values
+        # There is nothing to combine; but labels may be in another order than answers.
+        value_of_answer = np.empty(n_answers)
+        value_of_answer[answer] = value_of_grade[labels.grade]
+        return value_of_answer
     if method == "mean":
         # Sums of floats depend on their order. In the order of the grades, answers with the same
         # labels have exactly the same mean.
         order = np.lexsort((labels.grade, answer))  # by answer, then by grade
-        return mean_labels(labels.values, answer[order], labels.grade[order], n_answers)
+        return mean_labels(value_of_grade, answer[order], labels.grade[order], n_answers)
     if method == "median":
-        grade = grade_aggregation.median(answer, labels.grade, n_answers)
+        grade_of_answer = grade_aggregation.median(answer, labels.grade, n_answers)
     else:
-        grade = _majority_grades(labels.grade, answer, answers, name, what)
-    return np.asarray(labels.values[grade])
+        grade_of_answer = _majority_grades(labels.grade, answer, answers, name, what)
+    return np.asarray(value_of_grade[grade_of_answer])
 
 
 def _majority_grades(

@@ -143,7 +143,9 @@ def answers(
     )
     if baseline is not None:
         baseline = pick_baseline(baseline, values["name"].unique().tolist())
-    # The output is a report or one of three tables: estimates, values of topics, or means.
+
+    # The output is one of four: a report, estimates, values of topics, or means. Each is first
+    # checked for options that have no effect on it.
     if inputs.format == "html":
         _refuse_in_reports(perquery, margin)
         _write_report(inputs, frame, values, human, aspects, baseline, structure, title)
@@ -155,11 +157,14 @@ def answers(
         return estimates_sheet(human, values, baseline, structure.clusters)
     if perquery:
         _check_perquery(baseline, cluster, options_of_means)
-    elif interval != "mean" and baseline is None:
+        means = aggregate_topics(values, interval, structure)
+        return per_query_sheet(values, means["name"])  # with the runs in the order of the means
+    # Clusters only affect intervals and tests.
+    has_intervals = interval == "mean"
+    has_tests = baseline is not None
+    if not has_intervals and not has_tests:
         refuse_unused_clusters(structure.clusters)
     means = aggregate_topics(values, interval, structure)
-    if perquery:
-        return per_query_sheet(values, means["name"])  # with the runs in the order of the means
     return means_sheet(
         values, means, values["qid"].nunique(), interval=interval, baseline=baseline,
         margin=read_margin(margin), structure=structure, advice=missing_labels, notes=notes,

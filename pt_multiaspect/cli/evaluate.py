@@ -301,9 +301,7 @@ def _check_options(
     has_groups = inputs.by is not None
     has_human = bool(inputs.values["human"])
     has_baseline = baseline is not None
-    refuse_without({"--macro": inputs.values["macro"]}, "--by FILE", is_given=has_groups)
-
-    # Values of topics have no means and no tests.
+    # Options by what they are for, and whether each of them is given.
     options_of_values = {
         "-q": perquery,
         f"--format {inputs.format}": inputs.format in VALUE_FORMATS,
@@ -313,29 +311,29 @@ def _check_options(
         "--judged": judged,
         "--by": has_groups,
     }
-    excluded_by_values = {
+
+    refuse_without({"--macro": inputs.values["macro"]}, "--by FILE", is_given=has_groups)
+    # Values of topics are neither averaged nor tested.
+    no_options_of_values = {
         "--baseline": has_baseline,
         **options_of_means,
         "--cluster": inputs.values["cluster"] is not None,
     }
     message = "{} applies to means: omit it, or {}"
-    refuse_together(excluded_by_values, options_of_values, message)
-
+    refuse_together(no_options_of_values, options_of_values, message)
     # Fractions of judged documents are not computed for groups.
     message = "{} is over all topics: omit it, or {}"
     refuse_together({"--judged": judged}, {"--by": has_groups}, message)
-
-    # Estimates from human labels have intervals of their own, and no tests.
-    excluded_by_human = {
+    # Estimates from human labels are no values of topics, and have intervals of their own.
+    no_options_of_estimates = {
         **options_of_values,
         **options_of_means,
         "--sort": sort is not None,
         **test_options,
     }
-    refuse_together(excluded_by_human, {"--human": has_human}, HUMAN_EXCLUDES)
+    refuse_together(no_options_of_estimates, {"--human": has_human}, HUMAN_EXCLUDES)
     if has_human:
         _check_topics_of_estimates(inputs)
-
     refuse_without(test_options, "--baseline RUN", is_given=has_baseline)
     # Clusters affect estimates, intervals and tests.
     uses_clusters = has_human or interval == "mean" or has_baseline
@@ -570,23 +568,24 @@ def _test_columns(
     tests = comparisons.tests[is_of_measure]
     # In the order of the rows; the row of the baseline, which has no test, is empty.
     tests = tests.set_index(list(rows.names)).reindex(rows)
-    columns = {}
-    if averaged:
-        columns["difference"] = tests["difference"]
-        columns["difference low"] = tests["low"]
-        columns["difference high"] = tests["high"]
-    columns["+"] = tests["wins"].astype("Int64")
-    columns["-"] = tests["losses"].astype("Int64")
-    columns["p-value"] = tests["asl"]  # the achieved significance level of each test by itself
-    if _has_corrected_p_values(comparisons):
-        columns["p-value corrected"] = tests["p"]
+    tests["wins"] = tests["wins"].astype("Int64")
+    tests["losses"] = tests["losses"].astype("Int64")
     # Only significant differences have a verdict.
-    has_verdict = tests["verdict"].fillna("") != ""
-    columns["reject"] = has_verdict
-    for head, column in _OF_MARGIN.items():
-        if column in tests:
-            columns[head] = tests[column]
-    return {f"{label} {head}": column.array for head, column in columns.items()}
+    tests["reject"] = tests["verdict"].fillna("") != ""
+
+    # The column of `tests` by its head in the table. "asl" is the achieved significance level of
+    # each test by itself, and "p" is corrected for the number of tests.
+    columns: dict[str, str] = {}
+    if averaged:
+        columns |= {"difference": "difference", "difference low": "low", "difference high": "high"}
+    columns |= {"+": "wins", "-": "losses", "p-value": "asl"}
+    if _has_corrected_p_values(comparisons):
+        columns["p-value corrected"] = "p"
+    columns["reject"] = "reject"
+    has_margin = "margin_low" in tests
+    if has_margin:
+        columns |= _MARGIN_COLUMNS
+    return {f"{label} {head}": tests[column].array for head, column in columns.items()}
 
 
 def _has_corrected_p_values(comparisons: Comparisons) -> bool:
@@ -599,8 +598,8 @@ def _has_corrected_p_values(comparisons: Comparisons) -> bool:
     return comparisons.correction is not None
 
 
-#: The columns of margins, which are those of `compare_with_baseline`.
-_OF_MARGIN = {
+#: The columns of tests against a margin by their heads; tests without a margin lack them.
+_MARGIN_COLUMNS = {
     "p-value not worse": "p_not_worse",
     "p-value equivalent": "p_equivalent",
     "margin low": "margin_low",

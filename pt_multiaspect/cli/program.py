@@ -145,34 +145,35 @@ def _open_closed_streams() -> None:
 
 
 def _open_null_stream(number: int, name: str) -> None:
-    """Open a closed standard stream with its file descriptor 0, 1 or 2, if this is free.
+    """Open a closed standard stream on the null device.
 
-    Output to stdout fails, as if the stream was closed; that to stderr is dropped.
+    `number` is its file descriptor: 0 of stdin, 1 of stdout, 2 of stderr. Stdin is empty, output to
+    stderr is dropped, and writing to stdout raises an error.
     """
-    descriptor = _open_null_device(number, name)
     if name == "stdin":
         mode = "r"
+        access = os.O_RDONLY
+    elif name == "stdout":
+        # Python writes to a descriptor that is for reading only: the system refuses it.
+        mode = "w"
+        access = os.O_RDONLY
     else:
         mode = "w"
-    # It stays open until the program ends.
+        access = os.O_WRONLY
+    descriptor = _open_null_device(number, access)
+    # The descriptor stays open until the program ends, also when the stream is closed.
     stream = open(descriptor, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
     setattr(sys, name, stream)
 
 
-def _open_null_device(number: int, name: str) -> int:
-    """Return a descriptor of the null device for a standard stream: `number`, unless it is open.
-
-    Stdin reads the end of the file. Stdout is open for reading only, so that writing fails.
-    """
-    if name == "stderr":
-        access = os.O_WRONLY
-    else:
-        access = os.O_RDONLY
-    # The system gives the lowest free number, which may be that of another closed stream.
-    descriptor = os.open(os.devnull, access)
-    if descriptor == number or _is_open(number):
+def _open_null_device(number: int, access: int) -> int:
+    """Open the null device, if possible as the file descriptor `number`; return the descriptor."""
+    is_taken = _is_open(number)
+    descriptor = os.open(os.devnull, access)  # the lowest free number
+    if is_taken or descriptor == number:
         return descriptor
-    os.dup2(descriptor, number)  # a copy with the right number
+    # A lower number was free. Move the descriptor to the right number.
+    os.dup2(descriptor, number)
     os.close(descriptor)
     return number
 

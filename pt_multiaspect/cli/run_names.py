@@ -52,18 +52,19 @@ def shorten_names(files: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
     ['k1=0.9', 'k1=1.2']
     """
     names = {file: name_of_file(file) for file in files}
-    # The others contain the names of their runs.
-    files_that_name_runs = [
-        file for file, name in names.items() if Path(file).name.startswith(name)
-    ]
-    names_by_path = [names.pop(file) for file in files_that_name_runs]
-    kept_names = {*taken, *names.values()}
-    without_extensions = _drop_common_extensions(names_by_path)
+    # Names from the path are shortened. Others are written in the file, and kept.
+    names_from_path: dict[str, str] = {}
+    kept_names = set(taken)
+    for file, name in names.items():
+        if Path(file).name.startswith(name):
+            names_from_path[file] = name
+        else:
+            kept_names.add(name)
+    without_extensions = _drop_common_extensions(list(names_from_path.values()))
     short_names = _drop_common_words(without_extensions)
     # A short name must not be that of another run; else no name is shortened.
     if kept_names.isdisjoint(short_names):
-        names_by_path = short_names
-    names |= dict(zip(files_that_name_runs, names_by_path, strict=True))
+        names |= dict(zip(names_from_path, short_names, strict=True))
     return [names[file] for file in files]
 
 
@@ -184,17 +185,25 @@ def _unknown_baseline(text: str, stems: Mapping[str, set[str]]) -> MultiAspectEr
     `stems` are the names of each run without extensions, by name of the run.
     """
     names = list(stems)
-    spellings = list(names)
-    for name in names:
-        spellings += stems[name]
-    file_name = Path(text).name
-    in_right_case = _correct_case(file_name, spellings)
-    hint = did_you_mean([in_right_case], spellings)  # empty if no spelling is similar
+    hint = _hint_of_baseline(text, stems)
     remedy = hint or "; add it to the runs"
     listed = known_names(names, hint)
     return MultiAspectError(
         f"--baseline: expected one of the runs ({listed}), got {shown(text)}{remedy}"
     )
+
+
+def _hint_of_baseline(text: str, stems: Mapping[str, set[str]]) -> str:
+    """Return which run a misspelt baseline may mean, as in ``; did you mean bm25?``, or nothing.
+
+    It may be spelt like the name of a run, or like one of its `stems`.
+    """
+    spellings = list(stems)
+    for stems_of_run in stems.values():
+        spellings += stems_of_run
+    file_name = Path(text).name
+    in_right_case = _correct_case(file_name, spellings)
+    return did_you_mean([in_right_case], spellings)
 
 
 def _correct_case(text: str, spellings: Sequence[str]) -> str:

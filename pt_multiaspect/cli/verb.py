@@ -176,15 +176,16 @@ def _qrels_and_runs(
     """
     context = click.get_current_context()
     missing_qrels = click.MissingParameter(ctx=context, param=options.QRELS)
-    runs = _param_of_runs(params)
-    if runs is None or not arguments:
+    param_of_runs = _param_of_runs(params)
+    if param_of_runs is None or not arguments:
         raise missing_qrels
-    if runs.required and len(arguments) == 1:
-        # The only argument may be a run, so that the qrels are missing, or the qrels.
-        if _may_be_run(arguments[0]):
-            raise missing_qrels
-        raise click.MissingParameter(ctx=context, param=runs)
-    return {"qrels": arguments[:1], "runs": arguments[1:]}
+    first, *others = arguments
+    lacks_runs = param_of_runs.required and not others
+    if lacks_runs and _may_be_run(first):
+        raise missing_qrels  # the argument is the run
+    if lacks_runs:
+        raise click.MissingParameter(ctx=context, param=param_of_runs)
+    return {"qrels": (first,), "runs": tuple(others)}
 
 
 def _param_of_runs(params: Sequence[click.Parameter]) -> click.Parameter | None:
@@ -330,27 +331,25 @@ def _read_inputs(
     has_answers : bool
         Whether judged answers are given, which take the place of qrels.
     """
-    arguments = shared.get("runs", ())
-    # --qrels is an option of the command, and has no value.
-    lacks_qrels = "qrels" in shared and not shared["qrels"]
-    has_other_source = has_answers or shared.get("values_file")
     values = dict(shared)
-    if lacks_qrels and not has_other_source:
+    runs = shared.get("runs", ())
+    needs_qrels = "qrels" in shared and not has_answers and not shared.get("values_file")
+    if needs_qrels and not shared["qrels"]:
         # Without --qrels, the first argument is the qrels: evaluate qrels.txt bm25.run
-        values |= _qrels_and_runs(arguments, params)
+        values |= _qrels_and_runs(runs, params)
     format = choose_format(values.get("format"), values.get("output"), _output_formats(params))
     inputs = Inputs(values, format)
     if not inputs.requested and _requires_measures(params):
-        raise click.UsageError(f"missing measures: {_remedy_for_measures(arguments)}")
+        raise click.UsageError(f"missing measures: {_remedy_for_measures(runs)}")
     return inputs
 
 
 def _requires_measures(params: Sequence[click.Parameter]) -> bool:
-    """Return whether a command has the option for measures, and not the one that may be omitted.
+    """Return whether a command requires measures.
 
-    Both have the same name, but are different objects.
+    Then it has the option -m of `options.MEASURES`. Other commands have another -m, if any.
     """
-    required_option, *_ = options.MEASURES
+    required_option = options.MEASURES[0]
     return required_option in params
 
 
@@ -363,9 +362,11 @@ def _output_formats(params: Sequence[click.Parameter]) -> Mapping[str, str]:
 
 
 def _remedy_for_measures(arguments: Sequence[str]) -> str:
-    """Return how to give measures, considering that a run argument may be meant as one."""
-    for argument in reversed(arguments):
-        explanation = explain_argument(argument)
+    """Return how to give measures, for an error; `arguments` are those that are read as runs."""
+    # A measure may be among them. It is probably the last one: evaluate qrels.txt bm25.run AP
+    last_first = reversed(arguments)
+    for argument in last_first:
+        explanation = explain_argument(argument)  # empty for a run
         if explanation:
             return explanation
     return "give -m MEASURE or --suite NAME"

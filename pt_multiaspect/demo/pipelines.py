@@ -134,11 +134,11 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
 
         # One row per query and document; without a term of the query, documents have the score 0.
         is_retrieved = best_scores > 0
-        query_numbers, _ = np.nonzero(is_retrieved)
+        query_numbers, ranks = np.nonzero(is_retrieved)  # one of both per row of the result
         results = queries.iloc[query_numbers].reset_index(drop=True)
-        documents = best[is_retrieved]  # row by row, in the order of `query_numbers`
+        documents = best[query_numbers, ranks]
         docnos = pd.Series(self._docnos[documents], dtype=object)
-        retrieved_scores = best_scores[is_retrieved]
+        retrieved_scores = best_scores[query_numbers, ranks]
         unranked = results.assign(docno=docnos, score=retrieved_scores)
         return _rank(unranked)
 

@@ -256,14 +256,13 @@ def _gunzip(data: bytes) -> Iterator[bytes]:
     while file.tell() < len(data):
         member = zlib.decompressobj(wbits=_GZIP_WBITS)
         while not member.eof:
-            piece = _read_piece(file, _PIECE, _ENDS_WITHIN)
+            # A piece that expands to more than a block is decompressed in part. The next part comes
+            # from its tail, and the next piece only after this.
+            piece = member.unconsumed_tail
+            if not piece:
+                piece = _read_piece(file, _PIECE, _ENDS_WITHIN)
             yield member.decompress(piece, _BLOCK)
-            # A piece that expands to more than a block is decompressed in part: the rest is read
-            # again.
-            _unread(file, member.unconsumed_tail)
-        # The last piece may contain the beginning of the next member.
-        _unread(file, member.unused_data)
-        file.seek(_next_member(data, file.tell(), _GZIP))
+        _go_to_next(file, data, member.unused_data, _GZIP)
 
 
 def _read_piece(file: io.BytesIO, size: int, end_error: str) -> bytes:
@@ -274,9 +273,22 @@ def _read_piece(file: io.BytesIO, size: int, end_error: str) -> bytes:
     return piece
 
 
-def _unread(file: io.BytesIO, rest: bytes) -> None:
-    """Go back in a file by the last bytes that were read, so that they are read again."""
-    file.seek(-len(rest), os.SEEK_CUR)
+def _go_to_next(file: io.BytesIO, data: bytes, unused_data: bytes, first_bytes: bytes) -> None:
+    """Go to the next member of a file, or to its end.
+
+    Parameters
+    ----------
+    file : BytesIO
+        The file, after the last piece that was read for a member.
+    data : bytes
+        The content of the file.
+    unused_data : bytes
+        The bytes of that piece that follow the member.
+    first_bytes : bytes
+        What members begin with.
+    """
+    end_of_member = file.tell() - len(unused_data)
+    file.seek(_next_member(data, end_of_member, first_bytes))
 
 
 def _next_member(data: bytes, end: int, first_bytes: bytes) -> int:
@@ -321,15 +333,14 @@ def _decompress_streams(
     while file.tell() < len(data):
         stream = decompressor()
         while not stream.eof:
-            # A piece that expands to more than a block is kept by the stream, which needs no other
-            # input then: it returns a block by each further call.
-            piece = b""
+            # A piece that expands to more than a block is decompressed in part. The stream keeps
+            # the rest, and needs no other input until it has returned all of it.
             if stream.needs_input:
                 piece = _read_piece(file, _PIECE, _ENDS_WITHIN)
+            else:
+                piece = b""
             yield stream.decompress(piece, _BLOCK)
-        # The last piece may contain the beginning of the next stream.
-        _unread(file, stream.unused_data)
-        file.seek(_next_member(data, file.tell(), first_bytes))
+        _go_to_next(file, data, stream.unused_data, first_bytes)
 
 
 def _unzstd(data: bytes) -> Iterator[bytes]:
@@ -347,8 +358,8 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
                 yield frame.decompress(piece)
         except zstandard.ZstdError as error:
             raise ValueError(error) from error
-        # The last piece may contain the beginning of the next frame.
-        _unread(file, frame.unused_data)
+        # The last piece may contain the beginning of the next frame: it is read again.
+        file.seek(-len(frame.unused_data), os.SEEK_CUR)
 
 
 #: The first bytes of files and of their members.

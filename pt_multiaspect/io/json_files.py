@@ -435,19 +435,23 @@ def _untie(run: Run) -> Run:
     32-bit float, the third to the one after this, and so on. Later scores that are no longer lower
     than these are lowered, too. All other scores are unchanged.
     """
-    with np.errstate(over="ignore"):  # a score beyond the range becomes infinite
-        score_32 = run.score.astype(np.float32)
-    ordinal = _ordinals(score_32)  # that of the next lower float is 1 less
     # By query, in each by descending score; the sort is stable, so ties stay in the order of rows.
     order = np.lexsort((-run.score, run.query))  # the last key comes first
-    sorted_ordinal = ordinal[order]
-    untied_ordinal = _make_descending(sorted_ordinal, run.query[order])
-
-    is_lowered = untied_ordinal < sorted_ordinal
-    lowered_rows = order[is_lowered]
-    score = run.score.copy()
-    score[lowered_rows] = _floats_of_ordinals(untied_ordinal[is_lowered])
+    score = np.empty(len(order))
+    score[order] = _lower_ties(run.score[order], run.query[order])
     return replace(run, score=score)
+
+
+def _lower_ties(scores: Floats, query: Ints) -> Floats:
+    """Return scores that descend in each query, lowered where they are tied; see `_untie`."""
+    with np.errstate(over="ignore"):  # a score beyond the range becomes infinite
+        scores_32 = scores.astype(np.float32)
+    # The next lower float has an ordinal that is lower by 1.
+    ordinals = _ordinals(scores_32)
+    lowered_ordinals = _make_descending(ordinals, query)
+    lowered_scores = _floats_of_ordinals(lowered_ordinals)
+    is_lowered = lowered_ordinals < ordinals
+    return np.where(is_lowered, lowered_scores, scores)
 
 
 def _make_descending(numbers: Ints, query: Ints) -> Ints:
@@ -462,13 +466,12 @@ def _make_descending(numbers: Ints, query: Ints) -> Ints:
     query : ndarray of int, shape (n_rows,)
         The query of each row.
     """
-    # To descend by at least 1 per row is not to ascend once the number of the row is added:
-    # [7, 7, 7, 3] + [0, 1, 2, 3] = [7, 8, 9, 6]. The minimum of all rows so far, [7, 7, 7, 6], does
-    # not ascend; without the numbers of the rows, it is [7, 6, 5, 3].
+    # From row i to row j, integers descend by at least j - i. So row j may have at most
+    #     min over i <= j of (numbers[i] - (j - i))  =  min over i <= j of (numbers[i] + i)  -  j
     row = np.arange(len(numbers))
     shifted = pd.Series(numbers + row)
-    lowest_so_far = shifted.groupby(query).cummin().to_numpy()
-    descending: Ints = lowest_so_far - row
+    minimum_so_far = shifted.groupby(query).cummin().to_numpy()
+    descending: Ints = minimum_so_far - row
     return descending
 
 

@@ -167,32 +167,44 @@ def labels_of_table(
     columns.check_distinct_columns(frame, name)
     rows = _ids_of_rows(name, frame)
     if by_aspect is None:
+        ids_with_subtopics = rows[["qid"]]
+        keeps_texts = True  # such as names of grades
         label_columns = _all_label_columns(name, frame)
     else:
+        ids_with_subtopics = rows[["qid", "docno"]]
+        keeps_texts = False
         label_columns = _columns_of_aspects(name, frame, by_aspect)
     for source, column in label_columns.items():
-        if by_aspect is not None or columns.is_numeric(frame[source]):
-            rows[column] = _read_finite_labels(name, frame[source], rows)
+        labels = frame[source]
+        if keeps_texts and not columns.is_numeric(labels):
+            rows[column] = labels.to_numpy()
         else:
-            rows[column] = frame[source].to_numpy()  # texts, such as names of grades
+            rows[column] = _read_finite_labels(name, labels, rows)
+    subtopic_columns = _subtopic_columns(name, frame, ids_with_subtopics, one_of_several)
+    for column in subtopic_columns:
+        rows[column] = identifiers(frame[column], name)
+    return _distinct_judgments(name, rows, ["qid", "docno", *subtopic_columns])
 
-    # A column of subtopics has a meaning only if it has several values for a query; for single
-    # aspects, only if it has several for a pair. Then it is part of the key of a judgment.
-    judged_ids = rows[["qid", "docno"]]
-    if by_aspect is None:
-        judged_ids = rows[["qid"]]
-    key = ["qid", "docno"]
+
+def _subtopic_columns(
+    name: str, frame: pd.DataFrame, ids: pd.DataFrame, one_of_several: bool
+) -> list[str]:
+    """Return the columns of subtopics of a file; others with such a name have no meaning.
+
+    They have several values for a query or a pair: `ids` has the columns qid, or qid and docno.
+    Raise an error if there are any in one of several files.
+    """
+    subtopic_columns = []
     for column in columns.SUBTOPIC_COLUMNS:
         if column not in frame.columns:
             continue
-        further_subtopics = _rows_with_further_values(judged_ids, frame[column])
+        further_subtopics = _rows_with_further_values(ids, frame[column])
         if further_subtopics.empty:
-            continue  # without a meaning
+            continue
         if one_of_several:
             raise _subtopic_error(name, column, further_subtopics)
-        rows[column] = identifiers(frame[column], name)
-        key.append(column)
-    return _distinct_judgments(name, rows, key)
+        subtopic_columns.append(column)
+    return subtopic_columns
 
 
 def _ids_of_rows(name: str, frame: pd.DataFrame) -> pd.DataFrame:
@@ -283,9 +295,14 @@ def _columns_of_aspects(
 
 
 def _check_label_columns(name: str, frame: pd.DataFrame, label_columns: dict[str, str]) -> None:
-    """Raise an error if there are no label columns, or two become one in the result."""
-    n_distinct = len(set(label_columns.values()))
-    if not label_columns or n_distinct < len(label_columns):
+    """Raise an error if a file has no label columns, or two of them get the same name.
+
+    `label_columns` are the names in the result by those in the file. Both label and relevance may
+    become label.
+    """
+    new_names = set(label_columns.values())
+    has_equal_names = len(new_names) < len(label_columns)
+    if not label_columns or has_equal_names:
         got = choices(frame.columns)
         raise MultiAspectError(
             f"{name}: expected label columns, at most one of them label or relevance, got the "

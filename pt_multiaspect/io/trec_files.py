@@ -933,20 +933,31 @@ def _distinct_judgments(
         If judgments differ in their labels only, or, for one of several files, if it is judged by
         subtopic.
     """
-    pair = ["qid", "docno"]
-    # Each pair and second field once. A pair that is repeated among these has another second field.
-    distinct_iterations = rows.drop_duplicates([*pair, "iteration"])
-    has_other_iteration = distinct_iterations.duplicated(pair)
-    is_by_subtopic = has_other_iteration.any()
-    if is_by_subtopic and one_of_several:
-        raise _iteration_error(text, _first_repetition(rows, has_other_iteration, pair))
-    if is_by_subtopic:
-        distinct = rows[[*pair, *aspects, "iteration"]].drop_duplicates()
-        _check_one_label(text, distinct, [*pair, "iteration"], aspects)
-    else:
-        distinct = rows[[*pair, *aspects]].drop_duplicates()
-        _check_one_label(text, distinct, pair, aspects)
+    key = ["qid", "docno"]
+    columns = [*key, *aspects]
+    rows_of_subtopics = _rows_that_differ_in_iteration(rows)
+    if rows_of_subtopics is not None:
+        if one_of_several:
+            raise _iteration_error(text, rows_of_subtopics)
+        key.append("iteration")
+        columns.append("iteration")
+    distinct = rows[columns].drop_duplicates()
+    _check_one_label(text, distinct, key, aspects)
     return distinct.reset_index(drop=True)
+
+
+def _rows_that_differ_in_iteration(rows: pd.DataFrame) -> list[int] | None:
+    """Return the first two rows of one pair with different second fields; None without such rows.
+
+    Each row is a judgment: its columns are qid, docno, the second field ``iteration``, and labels.
+    """
+    pair = ["qid", "docno"]
+    distinct = rows.drop_duplicates([*pair, "iteration"])
+    # A pair that is still repeated has several second fields.
+    is_repeated = distinct.duplicated(pair)
+    if not is_repeated.any():
+        return None
+    return _first_repetition(distinct, is_repeated, pair)
 
 
 def _check_one_label(
@@ -965,9 +976,15 @@ def _check_one_label(
     raise _conflict_error(text, both_rows, aspects[first_differing], first_differing)
 
 
-def _first_repetition(rows: pd.DataFrame, repeats: pd.Series[bool], key: list[str]) -> list[int]:
-    """Return two rows: the first of `repeats`, preceded by the row whose key it repeats."""
-    repeated_rows = repeats.index[repeats]
+def _first_repetition(
+    rows: pd.DataFrame, is_repeated: pd.Series[bool], key: list[str]
+) -> list[int]:
+    """Return the index labels of the first repeated row and, before it, of the row it repeats.
+
+    `is_repeated` tells of each of the rows whether an earlier one has the same values of the
+    columns `key`.
+    """
+    repeated_rows = rows.index[is_repeated]
     second = int(repeated_rows[0])
     key_of_second = rows.loc[second, key]
     has_same_key = (rows[key] == key_of_second).all(axis=1)

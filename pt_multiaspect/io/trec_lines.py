@@ -224,8 +224,10 @@ class _Lines:
             # In adjacent lines, queries and tags are mostly equal: only changes are kept.
             is_document = name == "docno"
             columns[name] = _Column(position, only_changes=not is_document)
-        n_lines, have_digits = self._fill(columns.values())
-        numbers = self._read_numbers(n_lines, have_digits)
+        # One pass over the file finds the identifiers, and whether all numbers begin with a digit
+        # or sign. Only such numbers can be read by a faster method.
+        n_lines, are_numeric = self._fill(columns.values())
+        numbers = self._read_numbers(n_lines, are_numeric)
         data = self.text.data
         docnos = columns["docno"].texts(data)
         identifiers: dict[str, Identifiers] = {}
@@ -241,13 +243,11 @@ class _Lines:
         -------
         n_lines : int
             The number of lines.
-        have_digits : bool
-            Whether all numbers are written in digits: none begins with a letter, as nan does.
+        are_numeric : bool
+            Whether no number begins with a letter, as nan does.
         """
         n_lines = 0
-        have_digits = True
-        # Identifiers come first, so that there is a field before each number.
-        fields_before_numbers = [position - 1 for position in self.layout.numbers]
+        are_numeric = True
         file_bytes = np.frombuffer(self.text.data, dtype=np.uint8)
         for begin, end in self.text.blocks(_SEARCHED):
             ends = self._field_ends(file_bytes[begin:end])  # (n_lines_of_block, n_fields)
@@ -255,14 +255,24 @@ class _Lines:
             n_lines += len(ends)
             for column in columns:
                 column.add(self.text.data, begin, ends)
-            # `ends` are the positions of the separators, each directly before the next field.
-            starts_of_numbers = ends[:, fields_before_numbers] + 1
-            first_bytes = file_bytes[starts_of_numbers]
-            # In ASCII, digits, signs and points come before the letters.
-            block_has_letters = bool((first_bytes >= ord("A")).any())
-            if block_has_letters:
-                have_digits = False
-        return n_lines, have_digits
+            if self._has_words(file_bytes, ends):
+                are_numeric = False
+        return n_lines, are_numeric
+
+    def _has_words(self, file_bytes: Bytes, ends: Positions) -> bool:
+        """Return whether a field for numbers begins with a letter.
+
+        `ends` are the positions in the file of the bytes after the fields of some lines, shape
+        (n_lines, n_fields).
+        """
+        # The byte after a field is a separator, and the next field begins after it. There is a
+        # field before each number, as identifiers come first.
+        fields_before = [position - 1 for position in self.layout.numbers]
+        starts = ends[:, fields_before] + 1
+        first_bytes = file_bytes[starts]
+        # In ASCII, digits, signs and points come before the letters.
+        begins_with_letter = first_bytes >= ord("A")
+        return bool(begins_with_letter.any())
 
     def _field_ends(self, block: Bytes) -> Positions:
         """Return the ends of the fields of some lines, shape (n_lines, n_fields).
@@ -321,7 +331,7 @@ class _Lines:
             return _TAB
         return _BLANK
 
-    def _read_numbers(self, n_lines: int, have_digits: bool) -> dict[str, Floats]:
+    def _read_numbers(self, n_lines: int, are_numeric: bool) -> dict[str, Floats]:
         """Return the columns of numbers by name; the parameters are what `_fill` returns.
 
         Raises
@@ -333,7 +343,7 @@ class _Lines:
         # Python, so it is used for digits only. None: it is not used, or cannot read the file.
         columns = None
         is_large = len(self.text.data) >= _WORTHWHILE
-        if is_large and have_digits:
+        if is_large and are_numeric:
             columns = self._parse_numbers(n_lines)
         if columns is None:
             columns = self._convert_numbers()
@@ -432,12 +442,13 @@ class _Column:
         starts = self._starts_in_block(begin, ends)
         sizes = ends[:, self._position] - starts
         if self._only_changes:
-            # The lines of the block whose field differs from that of the line before.
-            changes = Texts.from_bytes(data, starts, sizes).heads()
-            lines_in_file = self._n_lines + changes
+            # `heads` are the first line of the block, and those whose field differs from that of
+            # the line before.
+            heads = Texts.from_bytes(data, starts, sizes).heads()
+            starts = starts[heads]
+            sizes = sizes[heads]
+            lines_in_file = self._n_lines + heads  # after the lines of earlier blocks
             self._lines_of_changes.append(lines_in_file)
-            starts = starts[changes]
-            sizes = sizes[changes]
         self._n_lines += len(ends)
         self._starts.append(starts)
         self._sizes.append(sizes)

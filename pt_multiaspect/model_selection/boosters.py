@@ -352,8 +352,8 @@ def _fit_xgboost(
 ) -> int:
     """Fit an estimator of XGBoost; see `fit_with_evaluation`.
 
-    The evaluation sets are not passed to fit, which would stop by the minimum of the metric and
-    print the log of regressors: callbacks evaluate the metric and stop the training.
+    XGBoost gets no evaluation sets: it would stop the training at the minimum of the metric, also
+    if higher is better. Instead, callbacks evaluate the metric on these sets, and stop the training.
     """
     import xgboost
 
@@ -493,7 +493,11 @@ def _evaluation_callback(
             return any(stops)
 
         def after_training(self, model: Any) -> Any:
-            """Return the model as the stopping callbacks leave it, as with the best iteration."""
+            """Return the model as the callbacks `stopping` leave it after the training.
+
+            `stopping` is the parameter of `_evaluation_callback`. Such a callback may return the
+            model of the best iteration.
+            """
             for callback in stopping:
                 model = callback.after_training(model)
             return model

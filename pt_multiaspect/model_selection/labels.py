@@ -148,7 +148,8 @@ def aggregate_labels(
         parse_form = choice("form", "lightgbm", "xgboost", "catboost", "unit")
         form = parse_form(form)
     declared = parse_aspects(aspects)
-    measure = with_scales(read_target(target, aspects=declared), declared)
+    measure = read_target(target, aspects=declared)
+    measure = with_scales(measure, declared)  # unless it has scales of its own
     frame = to_pandas(y)
     is_qrels = _is_qrels(y, frame)
     if is_qrels:
@@ -415,21 +416,26 @@ def check_aspect_target(target: object, names: Sequence[str], is_named: bool) ->
     if not _is_aspect(target):
         return
     if aspect_name(target) not in names:
-        # The target may be meant as a measure or as the scaled sum, and be misspelt.
-        hint = did_you_mean([target], [SCALED_SUM])
-        raise MultiAspectError(
-            f"target: expected a measure or an aspect ({choices(names)}), got {target!r}, and "
-            f"there is no column for the aspect {target}; of measures, "
-            f"{similar_names(target)}{hint}"
-        )
-    if is_named:
-        return
-    # The column was called by the target, even if this is a misspelt measure.
-    if _is_nearly_a_measure(target):
+        raise _unknown_target_error(target, names)
+    # A column without a name was called by the target, even if this is a misspelt measure.
+    if not is_named and _is_nearly_a_measure(target):
         raise MultiAspectError(
             f"target: expected a measure or an aspect, got {target!r}; {similar_names(target)}. If "
             f"it is the aspect of y, pass aspects=[{target!r}]"
         )
+
+
+def _unknown_target_error(target: str, names: Sequence[str]) -> MultiAspectError:
+    """Return the error for a target that is none of the aspects; see `check_aspect_target`.
+
+    It may be meant as a measure, or as ``'scaled sum'``, and be misspelt.
+    """
+    hint = did_you_mean([target], [SCALED_SUM])
+    return MultiAspectError(
+        f"target: expected a measure or an aspect ({choices(names)}), got {target!r}, and "
+        f"there is no column for the aspect {target}; of measures, "
+        f"{similar_names(target)}{hint}"
+    )
 
 
 def _is_nearly_a_measure(name: str) -> bool:

@@ -45,7 +45,7 @@ class _CheckedRows(NamedTuple):
 
 
 class _CatBoostSet(NamedTuple):
-    """The identity of an evaluation set in CatBoost's calls."""
+    """The identity of a training or evaluation set in CatBoost's calls."""
 
     #: The address of CatBoost's array of labels. If CatBoost passes copies, it is None, and 0 for
     #: an evaluation set with the labels of the training set.
@@ -58,6 +58,59 @@ class _CatBoostSet(NamedTuple):
         """The number of labels."""
         bytes_per_label = np.dtype(np.float32).itemsize
         return len(self.labels) // bytes_per_label
+
+
+class _CatBoostSets:
+    """The sets that CatBoost evaluates, numbered in the order of their first calls.
+
+    The number 0 is the training set, which CatBoost evaluates first, and 1, 2, … are the evaluation
+    sets. Calls cannot be counted instead: with ``metric_period``, the last set is evaluated more
+    often than others.
+    """
+
+    def __init__(self) -> None:
+        #: The number of each set, in the order of the numbers.
+        self._numbers: dict[_CatBoostSet, int] = {}
+        #: The number of the set in the previous call.
+        self._previous_number: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no set was evaluated."""
+        return len(self._numbers) == 0
+
+    def number_of(self, target: Any) -> int:
+        """Return the number of the set with the labels `target`; a new set gets the next number."""
+        catboost_set = self._identify(target)
+        if catboost_set not in self._numbers:
+            self._numbers[catboost_set] = len(self._numbers)
+        number = self._numbers[catboost_set]
+        self._previous_number = number
+        return number
+
+    def _identify(self, target: Any) -> _CatBoostSet:
+        """Return what tells the set with the labels `target` from other sets.
+
+        That is the address of CatBoost's array of labels, or the labels themselves if CatBoost
+        passes a copy, whose address means nothing.
+        """
+        labels = np.asarray(target, dtype=np.float32).tobytes()
+        is_view = isinstance(target, np.ndarray) and not target.flags.owndata
+        if is_view:
+            return _CatBoostSet(address=target.ctypes.data, labels=labels)
+        copied_set = _CatBoostSet(address=None, labels=labels)
+        # An evaluation set may have the labels of the training set, whose number is 0. CatBoost does
+        # not evaluate the training set twice in a row, so the second call is of the evaluation set.
+        has_training_labels = self._numbers.get(copied_set) == 0
+        follows_training_set = self._previous_number == 0
+        if has_training_labels and follows_training_set:
+            return _CatBoostSet(address=0, labels=labels)  # a mark: no array is at this address
+        return copied_set
+
+    def evaluation_sizes(self) -> list[int]:
+        """Return the number of rows of each evaluation set."""
+        sizes = [catboost_set.n_rows for catboost_set in self._numbers]
+        return sizes[1:]  # without the training set, which comes first
 
 
 class LibraryMetric:
@@ -105,13 +158,10 @@ class LibraryMetric:
         self._values: dict[tuple[_SetPart, int], list[float]] = {}
         #: The rows whose labels and groups were checked, at their first call.
         self._checked: dict[_SetPart, _CheckedRows] = {}
-        # Calls of LightGBM and CatBoost do not tell the set of their rows. The number of calls of
-        # LightGBM tells it.
+        # Calls of LightGBM and CatBoost do not tell the set of their rows. It follows from the
+        # number of calls of LightGBM, and from the labels that CatBoost passes.
         self._n_calls = 0
-        #: Of CatBoost, the number of each set by its labels, in the order of their first calls.
-        self._catboost_numbers: dict[_CatBoostSet, int] = {}
-        #: The number of CatBoost's set in the previous call.
-        self._previous_number: int | None = None
+        self._catboost_sets = _CatBoostSets()
 
     def __deepcopy__(self, memo: object) -> LibraryMetric:
         """Return the metric itself, ready for a new training.
@@ -119,8 +169,7 @@ class LibraryMetric:
         CatBoost copies its parameters before it trains, and scikit-learn's clone requires the same
         objects.
         """
-        self._catboost_numbers = {}
-        self._previous_number = None
+        self._catboost_sets = _CatBoostSets()
         return self
 
     def release(self) -> None:
@@ -129,7 +178,7 @@ class LibraryMetric:
         self._columns = []
         self._checked = {}
         self._values = {}
-        self._catboost_numbers = {}
+        self._catboost_sets = _CatBoostSets()
 
     def early_stopping(self, rounds: int, **options: Any) -> Any:
         """Create the library's callback for early stopping by this metric.
@@ -220,11 +269,12 @@ class LibraryMetric:
         subset = getattr(dataset, "used_indices", None)
         if subset is None:
             return None
+        # A fold is a subset of y. A validation set of lgb.train is all of y, even if it was made as
+        # a subset of other data.
         n_rows_of_whole = dataset.reference.num_data()
-        is_whole_y = n_rows_of_whole == len(self._sets[0])
-        if is_whole_y:
+        is_fold = n_rows_of_whole == len(self._sets[0])
+        if is_fold:
             return subset
-        # The validation set of lgb.train, which is a subset of other data, and y itself.
         return None
 
     def _evaluate_estimator(self, labels: Any, scores: Any, sizes: Any) -> Any:
@@ -253,40 +303,6 @@ class LibraryMetric:
     # -- CatBoost
     # ------------------------------------------------------------------------------------
 
-    def _catboost_number(self, target: Any) -> int:
-        """Return the number of CatBoost's set with the labels `target`, and keep it.
-
-        Sets are numbered in the order of their first calls: 0 is the training set, which CatBoost
-        evaluates first, and 1, 2, … are the evaluation sets. Calls cannot be counted instead: with
-        ``metric_period``, the last set is evaluated more often than others.
-        """
-        catboost_set = self._identify_catboost_set(target)
-        if catboost_set not in self._catboost_numbers:
-            next_number = len(self._catboost_numbers)
-            self._catboost_numbers[catboost_set] = next_number
-        number = self._catboost_numbers[catboost_set]
-        self._previous_number = number
-        return number
-
-    def _identify_catboost_set(self, target: Any) -> _CatBoostSet:
-        """Return what tells CatBoost's set with the labels `target` from its other sets.
-
-        That is the address of its array of labels, or the labels themselves if CatBoost passes a
-        copy, whose address means nothing.
-        """
-        labels = np.asarray(target, dtype=np.float32).tobytes()
-        is_view = isinstance(target, np.ndarray) and not target.flags.owndata
-        if is_view:
-            return _CatBoostSet(address=target.ctypes.data, labels=labels)
-        copied_set = _CatBoostSet(address=None, labels=labels)
-        # The training set has the number 0. CatBoost does not evaluate it twice in a row: the
-        # second call is of an evaluation set with the same labels.
-        has_training_labels = self._catboost_numbers.get(copied_set) == 0
-        follows_training_set = self._previous_number == 0
-        if has_training_labels and follows_training_set:
-            return _CatBoostSet(address=0, labels=labels)  # no array is at this address
-        return copied_set
-
     def is_max_optimal(self) -> bool:
         """Return whether higher values are better."""
         return self.maximize
@@ -309,16 +325,19 @@ class LibraryMetric:
         """
         not_computed = (0.0, 1.0)
         (scores,) = approxes
-        is_first_call = not self._catboost_numbers
-        number = self._catboost_number(target)
-        if number == 0:  # the training set
+        is_first_call = self._catboost_sets.is_empty
+        number = self._catboost_sets.number_of(target)
+        is_training_set = number == 0
+        if is_training_set:
             # When it comes again, CatBoost has evaluated all sets once.
             if not is_first_call:
                 self._check_catboost_sets()
             return not_computed
-        # The evaluation sets are numbered from 1. Further ones than here count as the last one.
-        last_index = len(self._sets) - 1
-        index = min(number - 1, last_index)
+        # The evaluation sets have the numbers 1, 2, …; `self._sets` are counted from 0. If CatBoost
+        # has more sets, they are compared with the last one.
+        index = number - 1
+        if index >= len(self._sets):
+            index = len(self._sets) - 1
         # Sets of other rows have no value. That one set has the right rows is checked above.
         if len(scores) != len(self._sets[index]):
             return not_computed
@@ -326,13 +345,9 @@ class LibraryMetric:
         return value, 1.0
 
     def _check_catboost_sets(self) -> None:
-        """Raise an error if no evaluation set of CatBoost has as many rows as the first set here.
-
-        The keys of `self._catboost_numbers` are CatBoost's sets in the order of their first calls.
-        """
+        """Raise an error if no evaluation set of CatBoost has as many rows as the first set here."""
         n_rows = len(self._sets[0])
-        _training_set, *evaluation_sets = self._catboost_numbers
-        sizes = [evaluation_set.n_rows for evaluation_set in evaluation_sets]
+        sizes = self._catboost_sets.evaluation_sizes()
         if n_rows not in sizes:
             raise MultiAspectError(
                 f"metric {self.name}: expected an evaluation set of {n_rows} rows, those of y, got "
@@ -606,17 +621,24 @@ def metric_for(
     documents = find_documents(y=y, qid=qid)
     rows = evaluated.rows(y, queries, documents)
     warn_of_single_rows(rows.judgments, "metric_for")
-    # The library's labels may also be made from columns of y that are not evaluated.
+    # The library's labels may be made from any labels of a frame, also those that the measure does
+    # not evaluate. An array has the evaluated ones only.
     if to_pandas(y) is None:
         columns = rows.frame
     else:
         columns = label_frame(y).reset_index(drop=True)
-    without_labels = {*NOT_ASPECTS, "score", "rank"}  # the last two are of a run
-    label_columns = []
-    for name in columns:
-        if name not in without_labels and is_numeric(columns[name]):
-            label_columns.append(name)
+    label_columns = _label_columns(columns)
     return LibraryMetric(library, evaluated, [rows], [columns[label_columns]])
+
+
+def _label_columns(frame: pd.DataFrame) -> list[Any]:
+    """Return the names of the columns that may be labels: not ids, nor the columns of a run."""
+    no_labels = {*NOT_ASPECTS, "score", "rank"}
+    names = []
+    for name in frame:
+        if name not in no_labels and is_numeric(frame[name]):
+            names.append(name)
+    return names
 
 
 def _first_difference(first: Ints, second: Ints) -> int | None:

@@ -217,10 +217,12 @@ def join_labels(parts: list[Part], target: Measure, missing: str) -> LabelledRow
     views = target.views(joined.judgments)  # one per aspect of the target
     for view in views:
         _warn_of_unjudged_labels(view)
-    # A target for several aspects that declares none learns all columns.
+    # Measures of several aspects that declare none are learnt on all columns. They warn if there is
+    # only one.
     learns_all_columns = target.accepts_aspects and target.spec is None
-    if learns_all_columns and len(columns) == 1:
-        target._check_views(views)  # warns of a single one
+    has_single_column = len(columns) == 1
+    if learns_all_columns and has_single_column:
+        target._check_views(views)
     return joined
 
 

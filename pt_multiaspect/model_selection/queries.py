@@ -103,23 +103,20 @@ def find_queries(
     """
     sources = {reference: y, "X": X, "qid": qid, **others}
     frames = {name: as_pandas(rows) for name, rows in sources.items()}
-    queries_by_source = {}
+    queries = {}  # by source, None for sources without queries
     for name, rows in frames.items():
         is_labels = name == reference
-        queries_by_source[name] = _queries_of_rows(rows, is_labels)
+        queries[name] = _queries_of_rows(rows, is_labels)
     for first, second in combinations(sources, 2):
-        first_queries = queries_by_source[first]
-        second_queries = queries_by_source[second]
+        # Only objects of pandas have an index: others are not given one for this check.
         check_same_index(first, sources[first], second, sources[second])
-        check_same_names("qid", first, first_queries, second, second_queries)
+        check_same_names("qid", first, queries[first], second, queries[second])
         check_same_documents(first, frames[first], second, frames[second])
-    queries_of_y = queries_by_source[reference]
-    queries_of_X = queries_by_source["X"]
     if qid is not None:
-        return _passed_queries(qid, queries_of_y, queries_of_X)
-    if queries_of_y is not None:
-        return queries_of_y
-    return queries_of_X
+        return _passed_queries(qid, queries[reference], queries["X"])
+    if queries[reference] is not None:
+        return queries[reference]
+    return queries["X"]
 
 
 def _passed_queries(

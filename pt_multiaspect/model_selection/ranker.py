@@ -248,16 +248,16 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Record in `_searched` whether a search sets the measure or the target of its candidates.
 
         Then each candidate would be scored by its own measure or, without measure=, by its own
-        target, and the scores could not be compared: `score` refuses.
+        target, and the scores could not be compared: `score` refuses. A searched measure counts
+        more than a searched target, as measure= does not make its scores comparable.
         """
-        # A candidate is a clone that is not fitted yet. Who sets the measure of another ranker
-        # chooses the measure of `score`.
+        # The measure of a clone that is not fitted yet is set by a search; that of any other ranker
+        # is set by a user who chooses the measure of `score`.
         is_candidate = self._is_clone and not hasattr(self, "estimator_")
         if sets_measure and is_candidate:
             self._searched = "measure"
-        # A search may also be a loop that sets the target of one ranker. If the measure is searched
-        # as well, this remains recorded.
-        elif sets_target and self._searched is None:
+        # The target counts in any ranker: a search may be a loop that sets the target of one.
+        if sets_target and self._searched != "measure":
             self._searched = "target"
 
     def _evaluated_measure(self) -> EvaluatedMeasure | None:
@@ -742,12 +742,12 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         `self._searched` is the parameter that a search sets, ``"measure"`` or ``"target"``; None
         without such a search.
         """
-        if self._searched is None:
-            return True
+        if self._searched == "measure":
+            return False
         if self._searched == "target":
-            # The target is what scores by default.
+            # Without measure=, each candidate is scored by its own target.
             return self.measure is not None
-        return False
+        return True
 
     def _no_score_message(self, searched: str | None) -> str:
         """Return why there is no score: the target is no measure, or a parameter is `searched`."""

@@ -14,7 +14,7 @@ from .._cached import cached_property
 from .._numbers import spell
 from .._typing import Floats, Ints, Objects
 from ..aspects import Scale
-from ..collection import Judgments
+from ..collection import AspectView, Judgments
 from ..errors import MultiAspectError, number_of, tally
 from ..kernels.hits import positions
 from ..measures import Measure
@@ -56,13 +56,10 @@ class RowJudgments(Judgments):
     @cached_property
     def _earliest_pair(self) -> Ints:
         """For each judged pair, the position of the first one with the same query and document."""
-        document, _ = pd.factorize(self.docnos)
-        n_documents = document.max(initial=0) + 1
-        # One number per combination of query and document.
-        combination = self.pool_query * n_documents + document
-        _, first, distinct = np.unique(combination, return_index=True, return_inverse=True)
-        earliest = first[distinct.ravel()]  # some versions of NumPy add a dimension
-        return np.asarray(earliest, dtype=np.intp)
+        position = pd.Series(np.arange(len(self)))
+        same_pair = position.groupby([self.pool_query, self.docnos])
+        earliest = same_pair.transform("min")
+        return earliest.to_numpy(dtype=np.intp)
 
     def _read_labels(self, name: str, missing: Sequence[str] = ()) -> Floats:
         """Return the labels of an aspect, after checking that those of a document are equal.
@@ -71,10 +68,9 @@ class RowJudgments(Judgments):
         """
         labels = super()._read_labels(name, missing)
         if self.has_documents:
-            # Each label is compared with that of the first row of the same query and document.
-            self._refuse_conflicts(
-                name, row_labels=labels, pair_labels=labels, pair=self._earliest_pair
-            )
+            # The label of each row must be that of the first row with its query and document.
+            earliest = self._earliest_pair
+            self._refuse_conflicts(name, row_labels=labels, pair_labels=labels, pair=earliest)
         return labels
 
     def check_distinct(self) -> None:
@@ -121,11 +117,8 @@ class RowJudgments(Judgments):
         keys = query_keys[self.pool_query]  # one per judged pair
         # Sorted by name, as the order of the aspects in the measure does not matter.
         for view in sorted(measure.views(self), key=lambda view: view.name):
-            # Equal labels get equal bits: -0 becomes 0, and missing labels the same NaN.
-            labels = view.label + 0.0
-            labels[~view.known] = np.nan
-            label_bits = labels.view(np.uint64)  # the 64 bits of each float
-            keys = mix_bits(keys ^ mix_bits(label_bits))
+            label_hashes = mix_bits(_label_bits(view))
+            keys = mix_bits(keys ^ label_hashes)  # ^ combines the bits of both
         return keys
 
     @cached_property
@@ -162,11 +155,10 @@ class Pool:
         # Undeclared scales follow from all qrels, also where only some queries have rows.
         judgments.infer_scales_from(qrels)
         rows.infer_scales_from(qrels)
-        # The aspects are called as the columns of y. But qrels of tuples have no names: measures
-        # find their labels by position.
-        if not qrels._positional:
+        has_named_labels = not qrels._positional  # tuples have labels by position only
+        if has_named_labels:
             judgments.label_names = rows.label_names
-        # Both have the same queries, sorted, so that their numbers in `rows` are those in the pool.
+        # `pool_query` numbers the queries of the rows, which are those of `judgments`.
         docnos = Texts.from_strings(rows.docnos)
         position, _ = judgments.pairs.lookup(rows.pool_query, docnos)
         return cls(judgments, position)
@@ -183,21 +175,44 @@ class Pool:
             scale = qrels_view.scale
             row_labels = _raise_to_lowest_grade(row_view.label, scale)
             judged_labels = _raise_to_lowest_grade(qrels_view.label, scale)
-            qrels_labels = values_at(self.position, judged_labels, scale.grades[0])
+            # The label of each row in the qrels: the lowest grade for documents without judgment.
+            lowest_grade = scale.grades[0]
+            qrels_labels = values_at(self.position, judged_labels, default=lowest_grade)
             differing = np.flatnonzero(row_labels != qrels_labels)
-            if len(differing) == 0:
-                continue
-            row = int(differing[0])
-            if self.position[row] >= 0:
-                judgment = f"label {spell(qrels_labels[row])}"
-            else:
-                judgment = "do not judge"
-            number = tally(len(differing), "row")
-            raise MultiAspectError(
-                f"expected y to have the labels of the qrels, got the {row_view.name} label "
-                f"{spell(row_labels[row])} for {rows._pair_text(row)}, which the qrels {judgment} "
-                f"{number}; take the labels of the rows from the qrels"
-            )
+            if len(differing) > 0:
+                raise self._conflict_error(rows, row_view.name, row_labels, qrels_labels, differing)
+
+    def _conflict_error(
+        self,
+        rows: RowJudgments,
+        aspect: str,
+        row_labels: Floats,
+        qrels_labels: Floats,
+        differing: Ints,
+    ) -> MultiAspectError:
+        """Return the error for rows, at the positions `differing`, whose labels are not equal."""
+        row = int(differing[0])
+        is_judged = self.position[row] >= 0
+        if is_judged:
+            judgment = f"label {spell(qrels_labels[row])}"
+        else:
+            judgment = "do not judge"
+        number = tally(len(differing), "row")
+        return MultiAspectError(
+            f"expected y to have the labels of the qrels, got the {aspect} label "
+            f"{spell(row_labels[row])} for {rows._pair_text(row)}, which the qrels {judgment} "
+            f"{number}; take the labels of the rows from the qrels"
+        )
+
+
+def _label_bits(view: AspectView) -> Words:
+    """Return the 64 bits of the label of each judged pair as an integer; equal labels, equal bits.
+
+    A view is an aspect of a measure with its labels.
+    """
+    labels = view.label + 0.0  # a copy, in which -0 is 0
+    labels[~view.known] = np.nan  # the same NaN for all missing labels
+    return labels.view(np.uint64)
 
 
 def values_at(position: Ints, values: Floats, default: float) -> Floats:

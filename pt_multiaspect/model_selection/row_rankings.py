@@ -69,8 +69,7 @@ class RowRankings(Rankings):
             The predictions, in the order of the judged pairs.
         """
         rows = self.rows
-        # Of the rows, and of the ranked rows as well: both are sorted by query.
-        query = rows.pool_query
+        query = rows.pool_query  # of the rows, and of the ranked rows, as both are sorted by query
         self._ranked_rows = ranked_rows
         #: The rankings with all rows as hits.
         self._all_hits = Hits(
@@ -81,16 +80,19 @@ class RowRankings(Rankings):
             row=ranked_rows,
             n_ret=rows.n_ret,
         )
-        #: The position of each ranked row among the judged documents, -1 if it is not one of them.
-        self._judged_rows = ranked_rows
-        # Without a pool, all rows are judged documents, and no others.
-        judgments: Judgments = rows
-        hits = self._all_hits
-        if self._pool is not None:
-            self._judged_rows = self._pool.position[ranked_rows]
+        judgments: Judgments
+        if self._pool is None:
+            # All rows are judged documents, and no others.
+            judgments = rows
+            hits = self._all_hits
+            judged_rows = ranked_rows
+        else:
             judgments = self._pool.judgments
-            hits = _judged_hits(self._all_hits, self._judged_rows, judgments)
-        rank_position = inverse_permutation(ranked_rows)
+            judged_rows = self._pool.position[ranked_rows]
+            hits = _judged_hits(self._all_hits, judged_rows, judgments)
+        #: The position of each ranked row among the judged documents, -1 if it is not one of them.
+        self._judged_rows = judged_rows
+        rank_position = inverse_permutation(ranked_rows)  # of each row in `ranked_rows`
         self._set_arrays(judgments, query, scores, rank_position, hits, rows.n_queries)
 
     def break_ties(self, measure: Measure) -> RowRankings:
@@ -99,21 +101,16 @@ class RowRankings(Rankings):
         The order is random if documents have no names. It follows from the query and the labels of
         the tied rows for the measure alone.
         """
-        # `tied` tells of each row but the last whether it is tied with the next one.
-        is_tied_with_next = np.append(self.tied, False)
-        is_tied_with_previous = np.append(False, self.tied)
-        is_tied = is_tied_with_next | is_tied_with_previous
+        all_groups = self._tie_groups  # one number per ranked row
+        group_sizes = np.bincount(all_groups)
+        is_tied = group_sizes[all_groups] > 1
         tied_rows = self._ranked_rows[is_tied]
-        group = self._tie_groups[is_tied]  # increases with the rank
+        group = all_groups[is_tied]
         # Both orders are by group first, so that rows only change places within their group.
         if self.rows.has_documents:
-            # Counted from the last docno, so that the order is descending by docno.
+            # Positions count from the last docno, so that this order is descending by docno.
             docno_position = self.rows.docno_positions[tied_rows]
-            # To sort by group, then by position, sort by one number, as 12 and 34 are by 1234: the
-            # position is below the number of rows.
-            n_rows = len(self.rows)
-            group_and_position = group * n_rows + docno_position
-            order = np.argsort(group_and_position, kind="stable")
+            order = np.lexsort((docno_position, group))  # the last key comes first
         else:
             keys = self.rows.label_keys(measure)
             order = _shuffled_order(keys[tied_rows], group)
@@ -153,15 +150,15 @@ class RowRankings(Rankings):
         """
         n_ret = self.rows.n_ret  # the number of rows of each query
         is_filled = np.arange(longest) < n_ret[:, None]  # (n_queries, longest)
-        # Negated, as sorting is ascending. Empty cells, at the ends of the lines, are infinite:
-        # sorting leaves them there.
+        # Scores are negated, as sorting is ascending. The cells at the end of shorter lines are
+        # infinite, so that sorting leaves them there, and `is_filled` holds afterwards, too.
         table = np.full(is_filled.shape, np.inf)
         table[is_filled] = -scores
-        column_order = np.argsort(table, axis=1, kind="stable")
-        # A column is the number of a row within its query, counted from 0.
-        column: Ints = column_order[is_filled]  # (n_rows,), query by query
+        sorted_columns = np.argsort(table, axis=1, kind="stable")
+        # The column of a row is its number within its query, counted from 0.
+        number_in_query: Ints = sorted_columns[is_filled]  # (n_rows,), query by query
         first_row_of_query = np.repeat(query_starts(n_ret), n_ret)
-        return first_row_of_query + column
+        return first_row_of_query + number_in_query
 
     @cached_property
     def _docnos(self) -> Texts:
@@ -176,17 +173,16 @@ class RowRankings(Rankings):
     @property
     def is_constant(self) -> bool:
         """Whether the predictions are equal in every query, and some query has two or more rows."""
-        """Whether the predictions are equal in every query, and some query has two or more rows."""
         n_ret = self.rows.n_ret  # the number of rows of each query
         if n_ret.max(initial=0) < 2:
             return False
-        # Each query with rows is a single group of tied rows.
-        n_groups = self._tie_groups[-1] + 1
-        return bool(n_groups == np.count_nonzero(n_ret))
+        # Then each query with rows has a single group of tied rows. Groups count from 0.
+        n_groups = self._tie_groups.max() + 1
+        n_queries_with_rows = np.count_nonzero(n_ret)
+        return bool(n_groups == n_queries_with_rows)
 
     @cached_property
     def expectation(self) -> RowRankings:
-        """The same rankings, with expected values of linear bases over tied rows."""
         """The same rankings, with expected values of linear bases over tied rows."""
         # `copy` leaves out cached results, which `Rankings` keeps in `_results`.
         rankings = copy(self)
@@ -196,15 +192,15 @@ class RowRankings(Rankings):
     def compute_once(self, key: Any, make: Any) -> Any:
         """Return the result of `make`, which is kept for later calls with an equal key.
 
-        In an `expectation`, values of bases, with the key ("base", base, target), are expected
-        values instead.
+        Measures ask for the values of their base with the key ("base", base, target). In an
+        `expectation`, these are expected values over tied rows instead of the result of `make`.
         """
         is_base_value = isinstance(key, tuple) and key[0] == "base"
-        if not self._is_expectation or not is_base_value:
+        if not (is_base_value and self._is_expectation):
             return super().compute_once(key, make)
+        _, base, target = key
 
         def make_expected() -> Floats:
-            _, base, target = key
             return self._expected_value(base, base.additive(target))
 
         return super().compute_once(key, make_expected)
@@ -215,19 +211,11 @@ class RowRankings(Rankings):
         It is the value if tied rows have the mean of their gains. The form has the gain of each
         judged document; `self._judged_rows` is the position of each ranked row among these.
         """
-        # 1. The gain of each ranked row.
         judged_gain = np.asarray(form.gain, dtype=np.float64)
-        ranked_gain = values_at(self._judged_rows, judged_gain, form.unjudged)
-        # 2. The mean gain of each group of tied rows, again for each ranked row.
-        group = self._tie_groups
-        total_gain = np.bincount(group, weights=ranked_gain)
-        n_tied = np.bincount(group)
-        mean_gain = total_gain / n_tied  # (n_groups,)
-        ranked_mean_gain = mean_gain[group]  # (n_rows,)
-        # 3. The value of the form with these gains. They are put in the order of the rows, which
-        # are all hits.
-        row_gain = np.empty(len(ranked_mean_gain))
-        row_gain[self._ranked_rows] = ranked_mean_gain
+        ranked_gain = values_at(self._judged_rows, judged_gain, default=form.unjudged)
+        # Forms take gains in the order of the rows. All rows are hits, judged or not.
+        row_gain = np.empty(len(ranked_gain))
+        row_gain[self._ranked_rows] = _group_means(ranked_gain, self._tie_groups)
         expected_form = replace(form, gain=row_gain, unjudged=0.0)
         values = expected_form.values(self._all_hits)
         # Rounding errors of the means may add up to more than the maximum of the base.
@@ -247,6 +235,17 @@ def _judged_hits(all_hits: Hits, judged_rows: Ints, judgments: Judgments) -> Hit
     return replace(hits_of_rows, pool_query=judgments.pool_query, row=judged_rows[is_judged])
 
 
+def _group_means(values: Floats, group: Ints) -> Floats:
+    """Return the mean of the group of each value: values 1, 2, 5 in groups 0, 0, 1 have 1.5, 1.5, 5.
+
+    Groups are numbered from 0.
+    """
+    totals = np.bincount(group, weights=values)
+    sizes = np.bincount(group)
+    means = totals / sizes  # one per group
+    return means[group]
+
+
 def _shuffled_order(keys: Words, group: Ints) -> Ints:
     """Return the order by group, and within groups a random order that follows from the keys.
 
@@ -257,16 +256,13 @@ def _shuffled_order(keys: Words, group: Ints) -> Ints:
     group : ndarray of int, shape (n_tied,)
         The group of each tied row, non-decreasing.
     """
-    # Sorted by key, rows with equal labels would always be neighbours. So a second key is made of
-    # the first one and the number of the row, 0, 1, 2, …, among those with equal keys.
+    # Sorted by key, rows with equal labels would always be neighbours. So each row gets another
+    # random key, from its key and its number, 0, 1, 2, …, among the rows with this key.
     by_key = _order_within(group, keys)
-    sorted_keys = keys[by_key]
-    number_among_equals = _number_equal_keys(sorted_keys, group)
-    second_keys = mix_bits(sorted_keys + number_among_equals)
-    # The second keys are of the rows in the order `by_key`, which the second order rearranges.
-    by_second_key = _order_within(group, second_keys)
-    order: Ints = by_key[by_second_key]
-    return order
+    number_among_equals = np.empty_like(keys)
+    number_among_equals[by_key] = _number_equal_keys(keys[by_key], group)
+    distinct_keys = mix_bits(keys + number_among_equals)
+    return _order_within(group, distinct_keys)
 
 
 def _number_equal_keys(sorted_keys: Words, group: Ints) -> Words:
@@ -284,13 +280,14 @@ def _number_equal_keys(sorted_keys: Words, group: Ints) -> Words:
 def _order_within(group: Ints, keys: Words) -> Ints:
     """Return the order by `group`, which is non-decreasing, then by random keys.
 
-    Words of 64 bits are sorted that begin with the group and end with the first bits of the key.
-    This is several times faster than sorting by two keys, and the other bits of the random keys
-    make no difference.
+    It sorts words of 64 bits, which is several times faster than sorting by two keys. If the groups
+    are below 2^20, a word has 20 bits of the group, then the first 44 bits of the key: its other
+    bits make no difference, as keys are random.
     """
     largest_group = int(group[-1])
     n_group_bits = np.uint64(largest_group.bit_length())
     n_key_bits = np.uint64(64) - n_group_bits
     group_part = group.astype(np.uint64) << n_key_bits
     key_part = keys >> n_group_bits
-    return np.argsort(group_part | key_part, kind="stable")
+    words = group_part | key_part
+    return np.argsort(words, kind="stable")

@@ -276,9 +276,8 @@ class EvaluatedMeasure:
         else:
             aspect = "relevance"
         measure = self._measure_on(aspect, self._scales)
-        # `_measure_on` leaves a measure that has aspects itself.
-        has_own_aspects = measure is self.measure
-        if not has_own_aspects and aspect not in rows.names:
+        is_on_aspect = measure is not self.measure  # else it has aspects itself
+        if is_on_aspect and aspect not in rows.names:
             raise MultiAspectError(
                 f"{self.measure} scores the aspect relevance, but y has the columns "
                 f"{choices(rows.names)}; "

@@ -179,10 +179,6 @@ class RankingScorer:
 
         The result is the score, or that of each name if the measures were given as a dict.
         """
-        """Score `estimator` on the rows of X with the labels y.
-
-        The result is the score, or that of each name if the measures were given as a dict.
-        """
         queries = find_queries(y, X, qid)
         if queries is None:
             self._refuse_missing_queries()
@@ -192,7 +188,7 @@ class RankingScorer:
             # scikit-learn does not read the frames of some libraries, which have no `columns`.
             if not hasattr(X, "columns"):
                 X = frame
-        # Otherwise the rows are checked, with an error, when the predictions are scored.
+        # Another number of queries than rows is an error, which is raised below.
         has_query_per_row = len(queries) == _num_samples(X)
         if has_query_per_row:
             _warn_of_trained_queries(estimator, queries)
@@ -281,12 +277,12 @@ class RankingScorer:
 
     def _evaluate(self, evaluated: EvaluatedMeasure, ranked: _RankedRows) -> float:
         """Return the score of rankings by a measure, where higher is better."""
-        """Return the score of rankings by a measure, where higher is better."""
         measure_on_rows = evaluated.bind(ranked.rows)  # with the aspects and scales of the rows
         if self.fitted is not None:
             ranked.rows.warn_of_further_grades(measure_on_rows, self.fitted)
-        # The original measure tells how values of queries are aggregated, such as GMAP.
-        value = ranked.rows.evaluate(measure_on_rows, ranked.rankings, evaluated.measure)
+        # Values of queries are aggregated as the original measure, such as GMAP, tells.
+        aggregation = evaluated.measure
+        value = ranked.rows.evaluate(measure_on_rows, ranked.rankings, aggregation)
         if measure_on_rows.lower_is_better:
             return -value
         return value
@@ -527,7 +523,10 @@ def _refuse_swapped(y_true: object, y_score: object) -> None:
 
 
 def _warn_of_queries_without_rows(n_judged: int, n_scored: int) -> None:
-    """Warn if the qrels judge more queries than have rows: all scored ones are judged."""
+    """Warn if the qrels judge further queries than those that have rows, and are scored.
+
+    `n_judged` and `n_scored` are the numbers of these queries.
+    """
     n_left_out = n_judged - n_scored
     if n_left_out <= 0:
         return
