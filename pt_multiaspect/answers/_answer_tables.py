@@ -232,6 +232,7 @@ def _with_topics(answers: pd.DataFrame, what: str) -> tuple[pd.DataFrame, list[s
         topic = topic_columns[0]
         return _drop_row_ids(answers, topic), [f"topics: the column {topic}"]
     question = question_column(answers)
+    # Before the check, so that its error does not name columns of row ids.
     answers = _drop_row_ids(answers, question)
     if question is None:
         raise MultiAspectError(
@@ -467,6 +468,7 @@ def weighted_means(answer: Ints, values: Floats, weights: Floats, n_answers: int
     n_answers : int
         The number of answers, with and without rows.
     """
+    # The mean does not depend on the scale of the weights. Sums of huge ones would be infinite.
     small_weights = _divide_by_powers_of_two(weights, answer, n_answers)
     weighted_sums = sums(answer, small_weights * values, n_answers)
     sums_of_weights = sums(answer, small_weights, n_answers)
@@ -543,15 +545,15 @@ def _repeated_items(
     `items` has the columns answer, text, weight and label; `noun` is what an item is called.
     """
     with_text = items[items["text"].notna()]
-    # A row is repeated if an earlier one is about the same item, and contradicts it if no earlier
-    # one has the same label.
     is_repeated = with_text.duplicated(["answer", "text"])
-    has_known_label = with_text.duplicated(["answer", "text", "label"])
-    contradictory = with_text[is_repeated & ~has_known_label]
-    if len(contradictory):
-        first = contradictory.iloc[0]
+    # With one row for each label of an item, repeated items have several labels.
+    distinct = with_text.drop_duplicates(["answer", "text", "label"])
+    has_other_label = distinct.duplicated(["answer", "text"])
+    conflicting = distinct[has_other_label]
+    if len(conflicting) > 0:
+        first = conflicting.iloc[0]
         title = answer_title(answers, first["answer"])
-        others = tally(len(contradictory), "row")
+        others = tally(len(conflicting), "row")
         raise MultiAspectError(
             f"{what}: expected one label of each {noun}, got several of {shown(first['text'])} for "
             f"{title} {others}; keep the right one, or give different texts"

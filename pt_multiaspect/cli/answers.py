@@ -143,27 +143,21 @@ def answers(
     )
     if baseline is not None:
         baseline = pick_baseline(baseline, values["name"].unique().tolist())
-
-    # The output is one of four: a report, estimates, values of topics, or means. Each is first
-    # checked for options that have no effect on it.
+    # The output is one of four: a report, estimates, values of topics, or means.
     if inputs.format == "html":
         _refuse_in_reports(perquery, margin)
         _write_report(inputs, frame, values, human, aspects, baseline, structure, title)
         return None
     if human is not None:
-        # Estimates have intervals of their own.
-        options_of_tables = {"-q": perquery, **options_of_means}
+        options_of_tables = {"-q": perquery, **options_of_means}  # of other tables
         refuse_together(options_of_tables, {"--human": True}, HUMAN_EXCLUDES)
         return estimates_sheet(human, values, baseline, structure.clusters)
     if perquery:
         _check_perquery(baseline, cluster, options_of_means)
         means = aggregate_topics(values, interval, structure)
         return per_query_sheet(values, means["name"])  # with the runs in the order of the means
-    # Clusters only affect intervals and tests.
-    has_intervals = interval == "mean"
-    has_tests = baseline is not None
-    if not has_intervals and not has_tests:
-        refuse_unused_clusters(structure.clusters)
+    if interval != "mean" and baseline is None:
+        refuse_unused_clusters(structure.clusters)  # they affect intervals and tests only
     means = aggregate_topics(values, interval, structure)
     return means_sheet(
         values, means, values["qid"].nunique(), interval=interval, baseline=baseline,

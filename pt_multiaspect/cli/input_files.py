@@ -362,7 +362,7 @@ def _files(path: str) -> list[str]:
     if path == STDIN:
         return [path]
     files = run_files(path)
-    # Only a path that is neither a directory nor a pattern may be missing, and it is the only one.
+    # The files of a directory or a pattern exist. A single path may not, if it is a measure.
     is_missing = not os.path.exists(files[0])
     if is_missing and _takes_measures():
         error = explain_argument(path)

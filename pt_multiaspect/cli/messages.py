@@ -35,11 +35,13 @@ def tell_written(file: str) -> None:
 def name_option(message: str, parameters: Collection[str]) -> str:
     """Return the message of an error; if it begins with a parameter, with its option instead.
 
-    Of ``measures: expected …``, this is ``-m: expected …``.
+    Of ``measures: expected …``, this is ``-m: expected …``. `parameters` are the names of those
+    that have an option.
     """
     name, colon, text = message.partition(": ")
     if colon and name in parameters:
-        return f"{parameter(name)}: {text}"
+        option = parameter(name)  # as the shell names it
+        return f"{option}: {text}"
     return message
 
 

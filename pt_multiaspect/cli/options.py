@@ -455,15 +455,16 @@ class Requested:
 
 def decode(argument: str) -> str:
     """Return an argument that is not a path as UTF-8 text, whatever the locale."""
+    # Python has decoded the argument by the locale. First, restore its bytes.
     try:
-        # Python has decoded the argument by the locale.
         argument_bytes = os.fsencode(argument)
-        return argument_bytes.decode("utf-8")
-    except UnicodeDecodeError:
-        raise MultiAspectError(f"expected UTF-8, got {argument!a}") from None
     except UnicodeEncodeError:
         # The text is not from the shell, but from a call of `main`.
         return argument
+    try:
+        return argument_bytes.decode("utf-8")
+    except UnicodeDecodeError:
+        raise MultiAspectError(f"expected UTF-8, got {argument!a}") from None
 
 
 class _Text(click.types.StringParamType):
@@ -513,8 +514,13 @@ def refuse_without(options: Mapping[str, bool], required: str, *, is_given: bool
 
 
 def option(*names: str, **settings: Any) -> click.Option:
-    """Return an option with the parameters of `click.Option`; its value is text by default."""
-    if not settings.get("is_flag") and "default" not in settings:
+    """Return an option with the parameters of `click.Option`; its value is text by default.
+
+    Flags have no text, and Click takes the type of other options from their default, if any.
+    """
+    is_flag = settings.get("is_flag", False)
+    has_default = "default" in settings
+    if not is_flag and not has_default:
         settings = {"type": _Text(), **settings}
     return click.Option(names, **settings)
 

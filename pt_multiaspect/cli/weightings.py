@@ -102,6 +102,7 @@ def _read_weights(texts: Sequence[str]) -> dict[str, float]:
     """Return the values of --at-least: the least weight of aspects, each given as ASPECT=WEIGHT."""
     weights = {}
     for text in texts:
+        # Without "=", the aspect is "", which is none of the measure's.
         aspect, _, weight = text.rpartition("=")
         try:
             weights[aspect] = float(weight)

@@ -41,9 +41,6 @@ _WHOLE_NUMBER = re.compile(r"-?\d+")
 #: Empty lines, and the first line that is not empty.
 _FIRST_LINE = re.compile(rb"[\r\n]*([^\r\n]*)")
 
-#: Cells without a label.
-_MISSING = ("", "nan", "NaN")
-
 
 def find_separator(text: Text) -> str | None:
     """Return the character between fields, None if there is no header of a run or judgments."""
@@ -151,8 +148,8 @@ def _read_plain_judgments(text: Text, separator: str) -> pd.DataFrame | None:
 
 def _read_label_cells(column: pd.Series[str]) -> pd.Series[float] | pd.Series[str]:
     """Return cells as numbers, NaN where missing; if one is no number, texts, None where empty."""
-    is_missing = column.isin(_MISSING)
-    labels = _as_floats(column.where(~is_missing, "nan"))
+    with_nan = column.replace("", "nan")
+    labels = _as_floats(with_nan)  # None if a cell is no number
     if labels is not None:
         return pd.Series(labels, index=column.index)
     is_filled = column != ""

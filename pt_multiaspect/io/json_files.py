@@ -116,6 +116,7 @@ def _decode_values(content: str) -> list[JsonValue]:
     first_character = _NOT_BLANK.search(content)
     while first_character is not None:
         start = first_character.start()
+        # The line of the previous value, and the newlines from its start to that of this value.
         line_number += content.count("\n", previous_start, start)
         value, end = decoder.raw_decode(content, start)
         values.append(JsonValue(line_number, value))
@@ -306,9 +307,9 @@ def read_json_judgments(text: Text) -> pd.DataFrame:
         n_values = number_of(len(values), "value")
         remedy = _remedy_of_json_lines(first)
         raise MultiAspectError(f"{text.name}: expected one JSON object, got {n_values}{remedy}")
-    # Read like a run: the labels are in the column score.
+    # A table with the columns of a run. With corpus_id instead of doc_id, it is one of judgments
+    # as in BEIR, where the score is the label.
     judgments = json_table(text.name, first, "label").to_pandas()
-    # Qrels of BEIR also call labels score, and are recognised by the column corpus_id.
     return judgments.rename(columns={"doc_id": "corpus_id"})
 
 
@@ -621,15 +622,16 @@ def _rows_of_own_ids(run: Run, is_mteb: bool) -> Ints:
     """
     qid_of_row = Texts.from_strings(run.qids).take(run.query)
     has_own_id = qid_of_row.equals(run.docnos)  # shape (n_rows,)
-    if is_mteb or not has_own_id.any():
-        return np.flatnonzero(has_own_id)
-    rows = np.flatnonzero(has_own_id & _is_alone_at_top(run))
-    n_queries = len(run.qids)
-    n_own = len(np.unique(run.query[rows]))
-    are_most = n_queries > 1 and 2 * n_own > n_queries
-    if are_most:
+    rows = np.flatnonzero(has_own_id)
+    if is_mteb or len(rows) == 0:
         return rows
-    return rows[:0]
+    rows_at_top = np.flatnonzero(has_own_id & _is_alone_at_top(run))
+    n_queries = len(run.qids)
+    n_queries_at_top = len(np.unique(run.query[rows_at_top]))
+    is_most_queries = n_queries_at_top > n_queries / 2
+    if is_most_queries and n_queries > 1:
+        return rows_at_top
+    return rows[:0]  # none
 
 
 def _is_alone_at_top(run: Run) -> Bools:

@@ -138,7 +138,7 @@ class NamedRuns:
             n_runs = len(runs)
         if first is None:
             return cls(iter(()), n_runs)
-        # An iterator over a list, not the list, as that would keep the first run.
+        # Put the first run back before the others. The list itself would keep it in memory.
         all_runs = chain(iter([first]), remaining)
         named_runs = map(_name_run, all_runs, count(1))
         return cls(named_runs, n_runs)
@@ -269,12 +269,13 @@ def _is_one_run(runs: Mapping[Any, Any]) -> bool:
     for value in runs.values():
         if not isinstance(value, Mapping):
             return False
-        # The first value that is not empty decides. Either it maps documents to scores, or it is a
-        # run, which maps queries to their documents.
+        # The first value that is not empty decides. If the mapping is one run, the value has the
+        # scores of documents; else it is a run, and has the documents of queries.
         if value:
-            score_or_documents = next(iter(value.values()))
-            is_documents = isinstance(score_or_documents, Mapping) or is_frame(score_or_documents)
-            return not is_documents
+            scores_or_documents = next(iter(value.values()))
+            is_mapping = isinstance(scores_or_documents, Mapping)
+            has_documents = is_mapping or is_frame(scores_or_documents)
+            return not has_documents
     return False
 
 

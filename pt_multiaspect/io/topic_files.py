@@ -93,7 +93,7 @@ def _tab_separated(text: Text) -> Iterator[tuple[str, str]]:
 def _trec_topics(text: Text) -> Iterator[tuple[str, str]]:
     """Yield the id and the text of each topic in markup, whose elements may lack their ends."""
     markup = _COMMENT.sub("", text.data.decode())
-    # Escaped, as < in text without markup does not begin an element.
+    # The text of <![CDATA[…]]> is escaped, as < does not begin an element there.
     markup = _UNPARSED.sub(lambda unparsed: html.escape(unparsed["text"]), markup)
     topics = list(_TOPIC.finditer(markup))
     if not topics:

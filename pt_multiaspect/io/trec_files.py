@@ -652,7 +652,8 @@ class _AspectFile:
     @property
     def labels(self) -> Floats:
         """The label of each row, NaN where it is missing."""
-        labels: Floats = self.frame.iloc[:, 2].to_numpy()
+        _qid, _docno, label_column = self.frame.columns
+        labels: Floats = self.frame[label_column].to_numpy()
         return labels
 
     @property

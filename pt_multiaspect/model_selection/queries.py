@@ -293,15 +293,16 @@ def _check_arrangement(
     other_texts = pd.Index(_as_texts(other.documents))
     if not _is_rearranged(texts, other_texts):
         return
-    # Both have the same texts, so that both or none have repetitions.
     if _is_document_label(column.label):
         label = str(column.label)
     elif _is_document_label(other.label):
         label = str(other.label)
-    elif texts.is_unique:
-        label = "document"
     else:
-        return
+        # Neither column is surely one of documents. Both have the same texts: if one has
+        # repetitions, the other one has, too.
+        if not texts.is_unique:
+            return
+        label = "document"
     check_same_names(label, first, texts.to_numpy(), second, other_texts.to_numpy())
 
 

@@ -138,7 +138,8 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         names_of_rows = sorted_names[position]
         clusters = self._clusters(names_of_rows, y, X)
         self._check_number(clusters)
-        # Like `clusters.cluster`, `factorize` has the queries in the order of their first rows.
+        # `clusters.cluster` has the queries in the order of their first rows. `factorize` numbers
+        # them in this order: positions 5, 2, 5 become 0, 1, 0.
         query_of_row, distinct_queries = pd.factorize(position)
         n_queries = len(distinct_queries)
         cluster_of_row = clusters.cluster[query_of_row]
@@ -168,7 +169,8 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
     def _clusters(self, queries: Objects, y: object, X: object) -> Clusters:
         """Return the clusters of the distinct queries, in the order of their first rows.
 
-        `queries` are the names of the queries of the rows.
+        `queries` are the names of the queries of the rows. `self.cluster` is ``"qid"``, a column of
+        y or X, or what `read_clusters` reads, such as a path or a mapping; None for no clusters.
         """
         distinct = pd.unique(queries).tolist()
         if self.cluster is None:

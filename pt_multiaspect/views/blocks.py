@@ -274,8 +274,9 @@ def bars(values: Sequence[float]) -> list[Bar]:
         label = decimals(value)
         length = abs(value) / width
         # The bar of a negative number ends at zero; others start there.
-        length_to_left = max(-value, 0.0) / width
-        start = zero - length_to_left
+        start = zero
+        if value < 0:
+            start = zero - length
         if has_negative_values:
             bar = Bar(length, start, zero, label)
         else:

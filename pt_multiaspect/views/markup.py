@@ -408,10 +408,14 @@ def _latex_cell(cell: Cell | Bar | str, signs_of_column: Sequence[str]) -> str:
         return escape(cell.label)
     if isinstance(cell, str):
         cell = Cell(cell)
-    mark = _LATEX_MARKS.get(cell.mark, "%s")
-    text = mark.replace("%s", escape(cell.text))
-    superscript = _latex_superscript(cell.signs, signs_of_column or cell.signs)
-    return text + superscript
+    text = escape(cell.text)
+    if cell.mark in _LATEX_MARKS:
+        command = _LATEX_MARKS[cell.mark]  # such as \textbf{%s}
+        text = command.replace("%s", text)
+    signs_to_align = signs_of_column
+    if not signs_to_align:
+        signs_to_align = cell.signs  # there is no space for other signs
+    return text + _latex_superscript(cell.signs, signs_to_align)
 
 
 def _latex_superscript(signs: str, all_signs: Sequence[str]) -> str:

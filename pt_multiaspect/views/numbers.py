@@ -73,13 +73,12 @@ def percent(share: float, *limits: float) -> str:
         return "-"
     if 1 - 1e-6 < share < 1:
         return "> 99.9999 %"
+    # `_short_percent` does not round to 0 or 100. More decimals are for the limits only.
     text = _short_percent(share)
-    n_decimals = 1
-    while n_decimals < 11:
+    for n_decimals in range(2, 12):
         rounded = float(text)
         if all(_is_on_side(rounded, share, limit) for limit in limits):
             break
-        n_decimals += 1
         text = f"{100 * share:.{n_decimals}f}"
     return f"{text} %"
 

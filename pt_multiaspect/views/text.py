@@ -8,6 +8,7 @@ import textwrap
 import tokenize
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 from .blocks import Bar, Block, Cell, Code, Column, Heading, Items, Row, Sentence, Table
@@ -231,28 +232,23 @@ def _breakable_parts(code: str) -> list[str]:
 
     ``f(a, b)`` has the parts ``f(``, ``a,`` and `` b)``.
     """
-    parts = [""]
+    ends = []  # where the parts end
     n_open_brackets = 0
-    position = 0  # where the text of the next token begins, with the blanks before it
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
-        is_end_of_code = not token.string  # the last tokens are empty, and on a line of their own
-        if is_end_of_code:
-            continue
+        if token.type != tokenize.OP:
+            continue  # brackets and commas in strings or comments do not count
         _, end = token.end  # line and position
-        parts[-1] += code[position:end]
-        position = end
-        # Brackets and commas in strings or comments are no operators.
-        operator = ""
-        if token.type == tokenize.OP:
-            operator = token.string
+        operator = token.string
         if operator in ("(", "[", "{"):
             n_open_brackets += 1
-            parts.append("")
+            ends.append(end)
         elif operator in (")", "]", "}"):
             n_open_brackets -= 1
-        elif operator == "," and n_open_brackets:
-            parts.append("")
-    return parts
+        elif operator == "," and n_open_brackets > 0:
+            ends.append(end)
+    starts = [0, *ends]
+    ends.append(len(code))
+    return [code[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 class _DrawnColumn(NamedTuple):
@@ -407,21 +403,23 @@ def _fit_table(table: Table, rows: Sequence[Row], width: int) -> _FittedTable:
         if not column.redundant:
             positions.append(position)
     omitted: list[int] = []
-    while True:
-        part = _first_fit(table, rows, positions, width)
-        if part is not None:
-            return _FittedTable([part], omitted)
-        highest_spare = max(table.columns[position].spare for position in positions)
-        if highest_spare == 0:  # no further column can be omitted
-            break
+    part = _first_fit(table, rows, positions, width)
+    while part is None:
+        # Omit the columns that can best be spared: those with the highest `spare`, 0 for none.
+        spares = [table.columns[position].spare for position in positions]
+        highest_spare = max(spares)
+        if highest_spare == 0:
+            parts = _divide_table(table, rows, positions, width)
+            return _FittedTable(parts, omitted)
         kept = []
-        for position in positions:
-            if table.columns[position].spare == highest_spare:
+        for position, spare in zip(positions, spares, strict=True):
+            if spare == highest_spare:
                 omitted.append(position)
             else:
                 kept.append(position)
         positions = kept
-    return _FittedTable(_divide_table(table, rows, positions, width), omitted)
+        part = _first_fit(table, rows, positions, width)
+    return _FittedTable([part], omitted)
 
 
 def _first_fit(
@@ -542,16 +540,26 @@ def _break_head(head: str, width: int, abbreviate: bool = True) -> list[str]:
         is_full = len(lines[-1]) + len(word) > width
         if lines[-1] and is_full:
             lines.append("")
-        is_too_long = len(word) > width
-        if abbreviate and is_too_long and word.isalpha():
+        if len(word) <= width:
+            lines[-1] += part
+        elif abbreviate and word.isalpha():
             lines[-1] += word[: width - 1] + "."
         else:
-            lines[-1] += part
-        # Without an abbreviation, a word that is too long goes on in further lines.
-        while len(lines[-1].rstrip()) > width:
-            long_line = lines.pop()
-            lines += [long_line[:width], long_line[width:]]
+            # The line is empty, as it is full for a word that is too long.
+            lines[-1:] = _cut(part, width)
     return [line.rstrip() for line in lines]
+
+
+def _cut(text: str, width: int) -> list[str]:
+    """Return a text in pieces of `width` letters, the last of which may be shorter.
+
+    Blanks at its end are no letters: they do not begin another piece.
+    """
+    pieces = []
+    while len(text.rstrip()) > width:
+        pieces.append(text[:width])
+        text = text[width:]
+    return [*pieces, text]
 
 
 def _least_widths(table: Table, rows: Sequence[Row]) -> list[int | None]:
@@ -696,8 +704,9 @@ def _maximum_name_width(names: list[_DrawnColumn], width: int) -> int:
     """
     if len(names) == 1:
         return width // 3
-    if _TablePart(names).width <= width // 2:  # none has to be shortened
-        return width
+    fit_in_half = _TablePart(names).width <= width // 2
+    if fit_in_half:
+        return width  # they need no maximum: each is narrower than this
     width_per_column = width // (2 * len(names))
     return width_per_column - 1  # for the gap
 
@@ -757,12 +766,11 @@ def _part_lines(table: Table, rows: Sequence[Row], part: _TablePart, emphasis: b
 def _group_line(table: Table, part: _TablePart) -> str:
     """Return the line of the heads of groups of columns."""
     line = ""
-    first = 0
+    columns = iter(part.columns)  # in the order of their groups
     for name, n_columns in table.groups:
-        columns = part.columns[first : first + n_columns]
-        width = sum(drawn.width + part.gap for drawn in columns)
+        columns_of_group = islice(columns, n_columns)  # the next ones
+        width = sum(drawn.width + part.gap for drawn in columns_of_group)
         line += printable(name).ljust(width)
-        first += n_columns
     return line
 
 
@@ -810,12 +818,13 @@ def _spanned_columns(span: int, part: _TablePart) -> list[_DrawnColumn]:
             others.append(drawn)
     width_of_spanned = _TablePart(spanned, part.gap).width
     wide_column = _DrawnColumn(Column("", left=True), position=0, head=[], width=width_of_spanned)
-    # The row has one cell for all of the spanned columns. With a span of 3, the columns 3, 4, …
-    # have its cells 1, 2, …
+    # The row has one cell for all of the spanned columns. With a span of 3, its cells are those of
+    # the columns 0–2, 3, 4, …, so that its cell 1 is in column 3.
+    n_missing_cells = span - 1
     columns = [wide_column]
     for drawn in others:
-        cell_of_row = drawn.position - span + 1
-        columns.append(drawn._replace(position=cell_of_row))
+        cell = drawn.position - n_missing_cells
+        columns.append(drawn._replace(position=cell))
     return columns
 
 
