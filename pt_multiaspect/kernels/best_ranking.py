@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Floats, Ints
+from .._typing import Bools, Floats, Ints
 from ..errors import MultiAspectError
 from .forms import Additive, Linear
 from .hits import positions, ranks_within_queries, restore_order
@@ -123,14 +123,11 @@ def _ranks_by_assignment(
     `leaves_out` tells whether documents without a gain can follow the others, whatever their order;
     the other parameters are those of `best_ranking`.
     """
-    # Begin with a ranking that does not depend on the order of the qrels: by the gains, documents
-    # without a gain last. `lexsort` sorts by its last key first.
     any_gain = objective.gains.any(axis=0)
     has_gain = np.asarray(any_gain, dtype=np.bool_)
-    has_no_gain = ~has_gain
-    candidates = np.lexsort((*objective.gains, has_no_gain, query))
-    rank_of_candidate = positions(query) + 1
-    ranks = restore_order(candidates, rank_of_candidate)
+    candidates = _starting_order(objective.gains, has_gain, query)
+    start_rank = positions(query) + 1
+    ranks = restore_order(candidates, start_rank)
     # Documents without a gain keep these ranks if they can follow the others.
     if leaves_out:
         is_kept = has_gain[candidates]
@@ -149,6 +146,17 @@ def _ranks_by_assignment(
     return ranks
 
 
+def _starting_order(gains: Floats, has_gain: Bools, query: Ints) -> Ints:
+    """Return the documents by query, those without a gain last, and by their increasing gains.
+
+    Any order will do from which an assignment starts, if it does not depend on that of the qrels.
+    `gains` has one row per measure, `has_gain` tells which documents have a gain on any.
+    """
+    has_no_gain = ~has_gain
+    # `lexsort` sorts by its last key first.
+    return np.lexsort((*gains, has_no_gain, query))
+
+
 def _rank_documents(objective: _Objective, index: int, documents: Ints) -> Ints:
     """Return documents of the query `index` in an order that maximises the weighted sum."""
     from scipy.optimize import linear_sum_assignment
@@ -161,15 +169,16 @@ def _rank_documents(objective: _Objective, index: int, documents: Ints) -> Ints:
         candidates, ranks = _required_documents(objective, index, documents, ranks)
     _check_size(len(candidates), len(ranks))
 
-    # Each rank gets one of the candidates; the result has pairs of their indices.
+    # One candidate is assigned to each rank. SciPy returns pairs of a row (candidate) and a column
+    # (rank): sorted by column, the rows are the candidates from rank 1 down.
     worth = objective.worth(index, candidates, ranks)
-    candidate_index, rank_index = linear_sum_assignment(worth, maximize=True)
-    by_rank = np.argsort(rank_index)
-    candidate_at_rank = candidate_index[by_rank]
-    top = candidates[candidate_at_rank]
+    row, column = linear_sum_assignment(worth, maximize=True)
+    from_rank_1 = np.argsort(column)
+    top = candidates[row[from_rank_1]]
     # The other documents are below all cutoffs, in any order.
     is_in_top = np.isin(documents, top)
-    return np.append(top, documents[~is_in_top])
+    rest = documents[~is_in_top]
+    return np.append(top, rest)
 
 
 #: The maximum size of an assignment problem (2 GB), which takes minutes.
@@ -193,19 +202,19 @@ def _required_documents(
 ) -> tuple[Ints, Ints]:
     """Return documents of a query that suffice for a best ranking, and the ranks that they get.
 
-    The query has the number `index`. The ranks are those down to the last one with a discount. Of
-    documents with the same gains, no more are needed than there are ranks.
+    The query has the number `index`. The ranks are those down to the last one with a discount. With
+    n such ranks, n documents of the same gains suffice: further ones are as good, but get no rank.
     """
     discounts = objective.discounts(index, ranks)
     is_counted = (discounts != 0).any(axis=0)
     counted_ranks = ranks[is_counted]
     n_ranks = int(counted_ranks.max(initial=0))
 
-    # Documents with the same gains in all measures are a class; number the documents of each class:
-    # the classes [1, 0, 1] give the numbers [1, 1, 2].
+    # A class is the documents with the same gains in all measures, which are columns here.
     gains_of_documents = objective.gains[:, documents]  # (n_linear, n_documents)
     _, inverse = np.unique(gains_of_documents, axis=1, return_inverse=True)
     gain_class = inverse.reshape(-1)  # some versions of NumPy return a matrix
+    # Number the documents of each class from 1: the classes [1, 0, 1] give [1, 1, 2].
     no_preference = np.zeros(len(documents))
     number_in_class = ranks_within_queries(gain_class, no_preference)
     is_required = number_in_class <= n_ranks

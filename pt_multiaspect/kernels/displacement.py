@@ -65,22 +65,23 @@ def ideal_intervals(target: Target) -> RankIntervals:
     """Return the first and the last rank of each document's degree in the ideal ranking.
 
     The ideal ranking has all judged documents, the highest degree first; documents of the same
-    degree may exchange their ranks. Only relevant documents can be too low: the last rank of the
+    degree may exchange their ranks. Documents that are not in it count as not relevant: they should
+    be below the R relevant ones. Only relevant documents can be too low: the last rank of the
     others is unlimited.
     """
     degrees = degree(target)
     ranked = _ideal_ranking(target, degrees)
     query_of_ranked = target.query[ranked]
-    degree_of_ranked = degrees[ranked]
-    first_rank, last_rank = _ranks_of_degrees(query_of_ranked, degree_of_ranked)
-    # Documents without an ideal rank count as not relevant: below the R relevant ones.
-    recall_base = recall_bases(target)[target.query]
+    first_rank, last_rank = _ranks_of_degrees(query_of_ranked, degrees[ranked])
+
+    # Begin with the ranks of documents that are not in the ideal ranking.
+    recall_base = recall_bases(target)[target.query]  # R of each document's query
     first = recall_base + 1
     first[ranked] = first_rank
     last = np.full(len(degrees), _NO_LIMIT)
-    last[ranked] = last_rank
-    is_not_relevant = degrees <= 0
-    last[is_not_relevant] = _NO_LIMIT
+    is_relevant = degrees[ranked] > 0
+    relevant = ranked[is_relevant]
+    last[relevant] = last_rank[is_relevant]
     return RankIntervals(first, last)
 
 
@@ -99,24 +100,23 @@ def _ideal_ranking(target: Target, degrees: Floats) -> Ints:
 def _ranks_of_degrees(query: Ints, degrees: Floats) -> tuple[Ints, Ints]:
     """Return, for each document, the first and the last rank of the documents of its degree.
 
-    The documents are sorted by query, then by decreasing degree.
+    The documents are sorted by query, then by decreasing degree: the degrees [2, 1, 1] of one query
+    have the first ranks [1, 2, 2] and the last ranks [1, 3, 3].
     """
     # Documents of the same query and degree are a group; the first document begins one.
-    previous_query = query[:-1]
-    is_new_query = query[1:] != previous_query
-    previous_degree = degrees[:-1]
-    is_new_degree = degrees[1:] != previous_degree
+    is_new_query = query[1:] != query[:-1]
+    is_new_degree = degrees[1:] != degrees[:-1]
     n_documents = len(query)
     begins_group = np.ones(n_documents, dtype=np.bool_)
     begins_group[1:] = is_new_query | is_new_degree
     group = np.cumsum(begins_group) - 1  # numbered from 0
-    group_sizes = np.bincount(group)
-    size_of_own_group = group_sizes[group]
 
+    # Ranks of a group are adjacent, and begin with that of its first document.
     rank = positions(query) + 1
-    first_document_of_group = firsts(group)
-    first_rank = rank[first_document_of_group]
-    last_rank = first_rank + size_of_own_group - 1
+    first_document = firsts(group)  # of each document's group
+    first_rank = rank[first_document]
+    group_size = np.bincount(group)[group]  # of each document's group
+    last_rank = first_rank + group_size - 1
     return first_rank, last_rank
 
 
@@ -180,23 +180,25 @@ class Displacement(Additive):
         """
         recall_base = self.recall_base  # R
         sum_of_ranks = recall_base * (recall_base + 1) / 2
-        # The first ideal rank of documents that are not relevant is R + 1, that of harmful ones is
-        # further down.
-        sum_without_harmful = recall_base * (recall_base + 1)
-        sum_of_first_ranks = sum_without_harmful + self._distance_of_harmful()
+        # The first ideal rank of documents that are not relevant is R + 1: R of them have the sum
+        # R (R + 1). That of harmful ones is further down.
+        sum_of_not_relevant = recall_base * (recall_base + 1)
+        sum_of_first_ranks = sum_of_not_relevant + self._distance_of_harmful()
         return sum_of_ranks - sum_of_first_ranks
 
     def _distance_of_harmful(self) -> Floats:
         """Return by how much the first ideal ranks of harmful documents exceed R + 1, per query.
 
-        It is the sum over the R most harmful documents.
+        R is the number of relevant documents, and R + 1 the first ideal rank of documents that are
+        not relevant. The result is a sum over the R most harmful documents, which have the first R
+        ranks of the worst ranking.
         """
-        harmful, number = _most_harmful_first(self.target)  # numbered from 1 in each query
+        harmful, worst_rank = _most_harmful_first(self.target)
         query = self.target.query[harmful]
         recall_base = self.recall_base[query]
-        first_ideal_rank = self._intervals.first[harmful]
-        distance = first_ideal_rank - (recall_base + 1)
-        is_counted = number <= recall_base
+        first_rank = self._intervals.first[harmful]  # in the ideal ranking
+        distance = first_rank - (recall_base + 1)
+        is_counted = worst_rank <= recall_base
         counted_distance = np.where(is_counted, distance, 0)
         return sums(query, counted_distance, self.target.n_queries)
 
@@ -217,16 +219,17 @@ class Displacement(Additive):
         It is computed as CRP of a ranking in which no document is relevant or harmful, plus what
         each relevant or harmful document changes in it.
         """
+        # The change is by how much the relative position of such a document differs from that of a
+        # document that is not relevant, at the same rank.
         selected, relative_position = _hits_with_degree(hits, self.target)
-        recall_base = self.recall_base[selected.query]
+        recall_base = self.recall_base[selected.query]  # R
         position_if_not_relevant = _not_relevant(selected.rank, recall_base)
         change = relative_position - position_if_not_relevant
-        last_rank = self._depth[selected.query]
-        is_counted = selected.rank <= last_rank
+        last_rank_that_counts = self._depth[selected.query]
+        is_counted = selected.rank <= last_rank_that_counts
         counted_change = np.where(is_counted, change, 0)
         total_change = selected.total(counted_change)
-        without_degrees = self._values_without_degrees()
-        return without_degrees + total_change
+        return self._values_without_degrees() + total_change
 
     def _values_without_degrees(self) -> Floats:
         """Return CRP of rankings in which no document is relevant or harmful, per query."""
@@ -261,15 +264,17 @@ class Displacement(Additive):
     def _displacements(self, hits: Hits) -> Floats:
         """Return the relative position of each retrieved document, judged or not.
 
-        The documents are in the order of `Hits.dense`.
+        The documents are in the order of `Hits.dense`: by query and rank.
         """
         retrieved = hits.dense()
         recall_base = self.recall_base[retrieved.query]
         if_not_relevant = _not_relevant(retrieved.rank, recall_base)
         displacement = if_not_relevant.astype(np.float64)
-        # Relevant and harmful documents have positions of their own.
+        # Relevant and harmful documents have positions of their own. They are only some of the
+        # retrieved documents: `retrieved_index` is the index of each among all of them.
         selected, relative_position = _hits_with_degree(hits, self.target)
-        displacement[selected.retrieved_index] = relative_position
+        index = selected.retrieved_index
+        displacement[index] = relative_position
         return displacement
 
 
@@ -312,25 +317,22 @@ def _balance_below_r(hits: Hits, target: Target, recall_base: Ints, crp_at_r: Fl
 
     `recall_base` is R and `crp_at_r` the CRP there, both of shape (n_queries,).
     """
-    # Below R, CRP changes only at relevant and harmful documents: other ranks need no look. From
-    # here on, arrays have one element per such document.
-    selected, relative_position = _hits_with_degree(hits, target)
-    recall_base_of_query = recall_base[selected.query]
-    is_below_r = selected.rank > recall_base_of_query
-    query = selected.query[is_below_r]
-    rank = selected.rank[is_below_r]
-    change_of_crp = relative_position[is_below_r]
-    change_since_r = running_sum(change_of_crp, query)
-    crp = crp_at_r[query] + change_since_r
+    # Below R, CRP changes only at relevant and harmful documents: other ranks need no look. All
+    # arrays but the result have one element per such document.
+    selected, position_of_selected = _hits_with_degree(hits, target)
+    is_below_r = selected.rank > recall_base[selected.query]
+    below_r = selected.select(is_below_r)
+    # The relative position of a document is what it adds to CRP.
+    added_to_crp = position_of_selected[is_below_r]
+    added_since_r = running_sum(added_to_crp, below_r.query)
+    crp = crp_at_r[below_r.query] + added_since_r
 
-    is_balanced = crp >= 0
-    balanced_query = query[is_balanced]
-    balanced_rank = rank[is_balanced]
+    balanced = below_r.select(crp >= 0)
     # Ranks of a query increase, so its first element has its first balanced rank.
-    is_first_of_query = positions(balanced_query) == 0
-    query_with_balance = balanced_query[is_first_of_query]
+    first_of_query = heads(balanced.query)
+    query_with_balance = balanced.query[first_of_query]
     balance = np.zeros(hits.n_queries, dtype=np.intp)
-    balance[query_with_balance] = balanced_rank[is_first_of_query]
+    balance[query_with_balance] = balanced.rank[first_of_query]
     return balance
 
 
@@ -360,17 +362,19 @@ def curve(hits: Hits, target: Target) -> Curve:
 
     `worst` is the same of the ideal ranking upside down.
     """
-    recall_base = recall_bases(target)  # R, per query
+    recall_base = recall_bases(target)  # R, the number of relevant documents per query
     length = np.maximum(hits.n_ret, recall_base)
     rows = _CurveRows.of_lengths(length)
 
+    # A curve cumulates the relative positions of relevant and harmful documents; those of all other
+    # documents follow from R and the rank.
     selected, relative_position = _hits_with_degree(hits, target)
     value = rows.cumulate(selected, relative_position, recall_base)
 
-    upside_down = _upside_down(target, length, recall_base)
+    worst_ranking = _upside_down(target, length, recall_base)
     intervals = ideal_intervals(target)
-    worst_position = intervals.relative_positions(upside_down.row, upside_down.rank)
-    worst = rows.cumulate(upside_down, worst_position, recall_base)
+    worst_position = intervals.relative_positions(worst_ranking.row, worst_ranking.rank)
+    worst = rows.cumulate(worst_ranking, worst_position, recall_base)
     return Curve(rows.query, rows.rank, value, worst)
 
 
@@ -405,12 +409,13 @@ class _CurveRows(NamedTuple):
         recall_base : ndarray of int, shape (n_queries,)
             R of each query.
         """
-        # All other ranks have documents that are not relevant.
+        # Begin with documents that are not relevant at all ranks, then put in the relevant and the
+        # harmful ones.
         recall_base_of_row = recall_base[self.query]
-        position_of_row = _not_relevant(self.rank, recall_base_of_row)
+        position_at_row = _not_relevant(self.rank, recall_base_of_row)
         row_of_document = self.find(documents.query, documents.rank)
-        position_of_row[row_of_document] = relative_position
-        return running_sum(position_of_row, self.query)
+        position_at_row[row_of_document] = relative_position
+        return running_sum(position_at_row, self.query)
 
     def find(self, query: Ints, rank: Ints) -> Ints:
         """Return the rows of queries and ranks."""
@@ -467,11 +472,12 @@ def turn_around(query: Ints, rank: Ints, value: Ints) -> Ints:
     The parameters have one element per rank of each query, sorted by query; the result repeats the
     point of a query at each of its ranks.
     """
-    # Within each query, sort ranks by value, and equal values by rank: the first one is the point.
-    # `lexsort` sorts by its last key first.
+    # Sort by query, within a query by value, and equal values by rank: the first rank of each query
+    # is the point. `lexsort` sorts by its last key first.
     order = np.lexsort((rank, value, query))
-    lowest_value_first = rank[order]
+    sorted_rank = rank[order]
+    # Sorting moves ranks within their queries only, so a query begins at the same index as before.
     first_of_query = heads(query)
-    point = lowest_value_first[first_of_query]
+    point = sorted_rank[first_of_query]
     n_ranks_of_query = np.diff(first_of_query, append=len(query))
     return np.repeat(point, n_ranks_of_query)

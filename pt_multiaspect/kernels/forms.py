@@ -259,17 +259,21 @@ class Linear(Additive):
         return np.full(len(rank), np.inf)
 
     def _sum_of_discounts_to_depth(self, rank: Ints, depth: int | Floats) -> Floats:
-        """Return the sum of the discounts after one rank per query, down to the given depth."""
+        """Return the sum of the discounts after one rank per query, down to the given depth.
+
+        `depth` is one for all queries, or one per query. The sum is 0 if the rank is not above it.
+        """
         depths = np.broadcast_to(depth, rank.shape)
         depth_of_query = depths.astype(np.intp)
         longest = int(depth_of_query.max(initial=0))
         all_ranks = np.arange(1, longest + 1)
         discounts = self.discount(all_ranks)
-        # The sum of the first 0, 1, … discounts.
-        cumulated = np.append(0.0, np.cumsum(discounts))
-        sum_to_depth = cumulated[depth_of_query]
-        sum_to_rank = cumulated[np.minimum(rank, depth_of_query)]
-        return np.asarray(sum_to_depth - sum_to_rank, dtype=np.float64)
+        # Element n is the sum of the first n discounts.
+        sum_of_first = np.append(0.0, np.cumsum(discounts))
+        sum_to_depth = sum_of_first[depth_of_query]
+        last_rank_before = np.minimum(rank, depth_of_query)
+        sum_before = sum_of_first[last_rank_before]
+        return np.asarray(sum_to_depth - sum_before, dtype=np.float64)
 
     def is_ranked_like(self, form: Linear) -> bool:
         """Return whether both forms have the same discounts and depths: their sum is linear."""
@@ -297,6 +301,8 @@ class Linear(Additive):
     def values(self, hits: Hits) -> Floats:
         """Return the values of rankings, shape (n_queries,)."""
         if self.unjudged:
+            # Unjudged documents have a gain, so all retrieved documents are summed, not only the
+            # judged ones.
             hits = hits.dense()
         # Sum, then divide, so that a perfect ranking scores exactly 1.
         total = hits.total(self._discounted_gains(hits))

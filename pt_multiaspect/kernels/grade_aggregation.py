@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Floats, Ints
-from .hits import heads
 
 
 def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
@@ -22,19 +21,18 @@ def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
     n_units : int
         Number of units.
     """
-    # Sort by unit, then by grade: one number stands for both, and its remainder is the grade.
-    scale_size = int(grade.max(initial=0)) + 1
-    key = unit * scale_size + grade
-    sorted_grade = np.sort(key) % scale_size
-
-    # The grades of a unit are adjacent. Of an even number, the lower one in the middle is taken.
+    # Sort by unit, then by grade, so that the grades of a unit are adjacent. `lexsort` sorts by its
+    # last key first.
+    order = np.lexsort((grade, unit))
+    sorted_grade = grade[order]
     n_grades = np.bincount(unit, minlength=n_units)
     first_of_unit = np.cumsum(n_grades) - n_grades
-    lower_middle = first_of_unit + (n_grades - 1) // 2
+    # Of an even number of grades, the lower one in the middle is taken: of 4, that at index 1.
+    index_in_unit = (n_grades - 1) // 2
+    index_of_median = first_of_unit + index_in_unit
     medians = np.full(n_units, -1, dtype=np.intp)
-    has_grades = np.flatnonzero(n_grades)
-    median_index = lower_middle[has_grades]
-    medians[has_grades] = sorted_grade[median_index]
+    has_grades = n_grades > 0
+    medians[has_grades] = sorted_grade[index_of_median[has_grades]]
     return medians
 
 
@@ -44,22 +42,21 @@ def majority(unit: Ints, grade: Ints, n_units: int) -> tuple[Ints, Ints]:
     Of tied grades, it is the lowest. Units without grades have -1 and 0. The parameters are those
     of `median`.
     """
-    frequencies = _count_grades(unit, grade)
+    counted = _count_grades(unit, grade)  # the grades of each unit, with their frequencies
     highest_frequency = np.zeros(n_units, dtype=np.intp)
-    np.maximum.at(highest_frequency, frequencies.unit, frequencies.frequency)
+    np.maximum.at(highest_frequency, counted.unit, counted.frequency)
     # The modes of a unit are its grades with the highest frequency.
-    highest_of_unit = highest_frequency[frequencies.unit]
-    is_mode = frequencies.frequency == highest_of_unit
-    unit_of_mode = frequencies.unit[is_mode]
-    mode = frequencies.grade[is_mode]
-    n_tied = np.bincount(unit_of_mode, minlength=n_units)
+    highest_of_unit = highest_frequency[counted.unit]
+    is_mode = counted.frequency == highest_of_unit
+    mode_unit = counted.unit[is_mode]
+    mode_grade = counted.grade[is_mode]
+    n_modes = np.bincount(mode_unit, minlength=n_units)
 
-    # They are sorted by unit, then by grade: the first one of each unit is the lowest.
-    first_of_unit = heads(unit_of_mode)
+    # Modes are sorted by unit, then by grade: the first one of each unit is the lowest.
+    units_with_modes, first_of_unit = np.unique(mode_unit, return_index=True)
     lowest_mode = np.full(n_units, -1, dtype=np.intp)
-    units_with_mode = unit_of_mode[first_of_unit]
-    lowest_mode[units_with_mode] = mode[first_of_unit]
-    return lowest_mode, n_tied
+    lowest_mode[units_with_modes] = mode_grade[first_of_unit]
+    return lowest_mode, n_modes
 
 
 class _Frequencies(NamedTuple):

@@ -205,17 +205,19 @@ def _cumulate(combine: np.ufunc, values: Floats, position: Ints) -> Floats:
 
     `position` is that of each value within its query, from 0.
     """
-    # The scan of Hillis and Steele: with the result one element before, then two, four, … elements
-    # before, so that few passes suffice: [1, 2, 3, 4] -> [1, 3, 5, 7] -> [1, 3, 6, 10].
+    # The scan of Hillis and Steele: combine each result with that of one element before, then with
+    # that of two, four, … elements before. Few passes suffice: for sums,
+    # [1, 2, 3, 4] -> [1, 3, 5, 7] -> [1, 3, 6, 10].
     result = np.asarray(values, dtype=np.float64)
     last_position = int(position.max(initial=0))
     distance = 1
     while distance <= last_position:
         earlier_result = np.roll(result, distance)
         combined = combine(result, earlier_result)
-        # At lower positions, the earlier element is of another query.
-        has_earlier = position >= distance
-        result = np.where(has_earlier, combined, result)
+        # The first elements of a query have no element so far before them in it: the rolled array
+        # has one of another query there.
+        is_in_same_query = position >= distance
+        result = np.where(is_in_same_query, combined, result)
         distance *= 2
     return result
 
@@ -228,14 +230,16 @@ def best_rows(query: Ints, values: Floats, n_queries: int, tie: Ints | None = No
     """
     highest = np.zeros(n_queries)
     np.maximum.at(highest, query, values)
-    threshold = highest * (1.0 - 1e-12)  # a tolerance for rounding errors
-    is_maximum = values >= threshold[query]
+    lowest_maximum = highest * (1.0 - 1e-12)  # a tolerance for rounding errors
+    is_maximum = values >= lowest_maximum[query]
+    # A query can have several maxima. Sorted by query, and within it by tie, the first one is the
+    # best.
     maxima = np.flatnonzero(is_maximum)
     if tie is not None:
-        query_of_maximum = query[maxima]
-        highest_tie_first = descending(query_of_maximum, tie[maxima])
-        maxima = maxima[highest_tie_first]
-    first_of_query = heads(query[maxima])
+        best_first = descending(query[maxima], tie[maxima])
+        maxima = maxima[best_first]
+    query_of_maximum = query[maxima]
+    first_of_query = heads(query_of_maximum)
     return maxima[first_of_query]
 
 
@@ -287,11 +291,14 @@ def restore_order(order: Ints, values: Ints) -> Ints:
 def ranks_within_queries(query: Ints, values: Floats, *ties: Floats) -> Ints:
     """Return the rank of each element within its query, from 1.
 
-    Elements are sorted by decreasing value, then by decreasing `ties`.
+    Elements are sorted by decreasing value; equal values by decreasing numbers of the first of the
+    `ties`, then of the second one, and so on.
     """
-    # `lexsort` sorts by its last key first.
+    # `lexsort` sorts by its last key first: the keys are the ties in reverse, values and queries.
+    # Negative keys give a decreasing order.
     keys = [-tie for tie in reversed(ties)]
     keys.append(-values)
     order = np.lexsort((*keys, query))
-    sorted_rank = positions(query[order]) + 1
+    sorted_query = query[order]
+    sorted_rank = positions(sorted_query) + 1
     return restore_order(order, sorted_rank)

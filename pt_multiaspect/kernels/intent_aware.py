@@ -36,13 +36,13 @@ def alpha_dcg(hits: Hits, members: Bools, alpha: float, discount: Discount) -> F
     -------
     ndarray of float, shape (n_queries,)
     """
-    pairs = _subtopic_hits(hits, members)
-    gain_of_pair = (1.0 - alpha) ** pairs.n_above
+    # A matrix of the terms of the inner sum: 0 where the hit does not belong to the subtopic.
     n_hits = len(hits.row)
     shape = (len(members), n_hits)
-    subtopic_gain = np.zeros(shape)
-    subtopic_gain[pairs.subtopic, pairs.hit] = gain_of_pair
-    gain = _sum_subtopics(subtopic_gain)
+    gain_on_subtopic = np.zeros(shape)
+    pairs = _subtopic_hits(hits, members)
+    gain_on_subtopic[pairs.subtopic, pairs.hit] = (1.0 - alpha) ** pairs.n_above
+    gain = _sum_subtopics(gain_on_subtopic)  # of each hit
     discounted_gain = gain * discount(hits.rank)
     return hits.total(discounted_gain)
 
@@ -63,13 +63,13 @@ def _subtopic_hits(hits: Hits, members: Bools) -> _SubtopicHits:
     `members` tells which judged documents belong to each subtopic, shape (n_subtopics, n_pool).
     """
     members_of_hits = members[:, hits.row]  # (n_subtopics, n_hits)
-    # The pairs are sorted by subtopic, then by hit. As hits are sorted by query and rank, those of
-    # a query on a subtopic are adjacent, in the order of their ranks.
+    # `nonzero` sorts the pairs by subtopic, then by hit. As hits are sorted by query and rank, the
+    # pairs of one query and subtopic are adjacent, and in the order of their ranks.
     subtopic, hit = np.nonzero(members_of_hits)
-    # A number for each combination of a subtopic and a query.
     query = hits.query[hit]
-    combination = subtopic * hits.n_queries + query
-    n_above = positions(combination)
+    query_and_subtopic = subtopic * hits.n_queries + query  # one number for both
+    # The position of a pair among those, from 0, is the number of such hits above it.
+    n_above = positions(query_and_subtopic)
     return _SubtopicHits(subtopic, hit, n_above)
 
 
@@ -108,34 +108,30 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
     Hits
         The rankings of the documents that belong to a subtopic.
     """
-    # Documents with the same query and subtopics have equal gains at each rank, so they wait in a
-    # queue, and only the first ones of the queues are compared.
-    queues = _document_queues(hits.pool_query, members, tie)
-    n_above = np.zeros((len(members), hits.n_queries))  # ranked documents on each subtopic
-    n_documents = len(hits.pool_query)
-    rank_of_document = np.zeros(n_documents, dtype=np.intp)  # 0: not ranked
+    pool_query = hits.pool_query  # of each judged document
+    n_documents = len(pool_query)
     last_rank = n_documents
     if cutoff is not None:
         last_rank = cutoff
+    rank_of_document = np.zeros(n_documents, dtype=np.intp)  # 0: not ranked
+    n_above = np.zeros((len(members), hits.n_queries))  # ranked documents on each subtopic
+    # Documents with the same query and subtopics have equal gains at each rank, so they wait in a
+    # queue, and only the first ones of the queues are compared. Each round ranks one document of
+    # each query.
+    queues = _document_queues(pool_query, members, tie)
     rank = 0
     while queues.has_documents and rank < last_rank:
         rank += 1
-        candidates = queues.fronts()  # of all queries
-        query = hits.pool_query[candidates]
-        is_member = members[:, candidates]  # (n_subtopics, n_candidates)
-        n_above_of_query = n_above[:, query]
-        gain = _gains_of_next(is_member, n_above_of_query, alpha)
-        # The indices of the candidates with the highest gain, one per query.
-        tie_of_candidate = tie[candidates]
-        chosen = best_rows(query, gain, hits.n_queries, tie_of_candidate)
-        ranked_now = candidates[chosen]
-        rank_of_document[ranked_now] = rank
-        query_of_ranked = hits.pool_query[ranked_now]
-        n_above[:, query_of_ranked] += members[:, ranked_now]
-        queues.remove_fronts(chosen)
+        candidates = queues.fronts()  # one document per queue
+        query = pool_query[candidates]
+        gain = _gains_of_next(members[:, candidates], n_above[:, query], alpha)
+        best_queues = best_rows(query, gain, hits.n_queries, tie[candidates])  # one per query
+        documents = candidates[best_queues]
+        rank_of_document[documents] = rank
+        n_above[:, pool_query[documents]] += members[:, documents]
+        queues.remove_fronts(best_queues)
     ranked = np.flatnonzero(rank_of_document > 0)
-    ranks = rank_of_document[ranked]
-    return Hits.of_rows(hits.n_queries, hits.pool_query, ranked, ranks)
+    return Hits.of_rows(hits.n_queries, pool_query, ranked, rank_of_document[ranked])
 
 
 def _gains_of_next(is_member: Bools, n_above: Floats, alpha: float) -> Floats:
@@ -186,23 +182,27 @@ def _document_queues(query: Ints, members: Bools, tie: Ints) -> _DocumentQueues:
     """
     has_subtopic = members.any(axis=0)
     useful = np.flatnonzero(has_subtopic)
-    # Documents with the same query and subtopics get the same number, that of their queue.
-    useful_members = members[:, useful]
-    subtopics = useful_members.astype(np.intp)
-    query_of_useful = query[useful]
-    properties = np.vstack([subtopics, query_of_useful])
-    last_query = int(query.max(initial=-1))
-    n_queries = last_query + 1
-    n_all_subtopics = len(members)
-    sizes = [2] * n_all_subtopics + [n_queries]
-    queue = row_keys(properties.T, sizes)
-    # Sort by queue, then by decreasing tie.
+    queue = _queue_numbers(query[useful], members[:, useful])
+    # Sort by queue, then by decreasing tie: queues are adjacent blocks.
     order = descending(queue, tie[useful])
     documents = useful[order]
     start = heads(queue[order])
-    start_of_next = start[1:]
-    end = np.append(start_of_next, len(documents))
+    end = np.append(start[1:], len(documents))  # where the next one starts
     return _DocumentQueues(documents, start, end)
+
+
+def _queue_numbers(query: Ints, members: Bools) -> Ints:
+    """Return a number per document, equal for documents with the same query and subtopics.
+
+    `members` has the shape (n_subtopics, n_documents).
+    """
+    is_member = members.astype(np.intp)  # 0 or 1
+    properties = np.vstack([is_member, query])
+    # One size per property, above all its values.
+    last_query = int(query.max(initial=-1))
+    sizes = [2] * len(members)
+    sizes.append(last_query + 1)
+    return row_keys(properties.T, sizes)
 
 
 def n_subtopics(hits: Hits, members: Bools) -> Floats:
@@ -226,9 +226,13 @@ def recall(hits: Hits, members: Bools) -> Floats:
 
 
 def precisions(hits: Hits, members: Bools, cutoff: int) -> Floats:
-    """Return the precision at the cutoff, averaged over subtopics, per query."""
+    """Return the precision at the cutoff, averaged over subtopics, per query.
+
+    `hits` are those down to the cutoff only.
+    """
     members_of_hits = members[:, hits.row]
     n_subtopics_of_hit = members_of_hits.sum(axis=0)
+    # The mean over subtopics of relevant hits / cutoff, as one fraction.
     n_relevant = hits.total(n_subtopics_of_hit)  # summed over subtopics
     n_ranks = cutoff * n_subtopics(hits, members)
     return ratio(n_relevant, n_ranks)

@@ -220,12 +220,14 @@ def _power_of_extremes(critical: Floats, freedom: Floats, shift: Floats) -> Floa
     """
     from scipy.special import chdtr
 
-    # The mean varies much less than the standard deviation and is taken as known. So t is shift / r
-    # for the ratio r of the estimated and the true standard deviation: the test is significant if
-    # r < shift / critical. The distribution of freedom · r² is chi-square.
-    highest_r = shift / critical
-    highest_chi_square = freedom * highest_r**2
-    power = chdtr(freedom, highest_chi_square)
+    # The mean varies much less than the standard deviation, and is taken as known. An estimate of
+    # r times the true standard deviation gives t = shift / r, so the test is significant if r is
+    # less than shift / critical.
+    largest_r = shift / critical
+    # The textbook distribution of r: freedom · r² is chi-square. `chdtr` is its distribution
+    # function.
+    largest_chi_square = freedom * largest_r**2
+    power = chdtr(freedom, largest_chi_square)
     return np.asarray(power, dtype=np.float64)
 
 
@@ -275,31 +277,21 @@ def power_of_double_sampling(
     ndarray of float, shape (m,)
         In [0, 1], with a standard error of some .002.
     """
+    # The model is H = effect + slope · L + noise · error, where L and errors are standard normal.
     # Given the regression on n topics, the power is known exactly. It is averaged over draws of
     # what the regression depends on: the error of its slope, the labels, and the residuals.
     rng = np.random.default_rng(0)
     normal = rng.standard_normal(_SAMPLES)  # for the error of the slope
     labels = _draw_labels(n, n_topics, rng)
     chi_square = _draw_chi_square(n - 2, rng)  # for the sum of squared residuals
-
-    # The model is H = effect + slope · L + noise · error, where L and errors are standard normal.
-    # Rows are effects and columns are draws: (m, _SAMPLES).
-    noise = unexplained[:, None]
+    noise = unexplained[:, None]  # rows are effects, columns are draws: (m, _SAMPLES)
     slope = np.sqrt(1 - noise**2)  # ρ
-    root_of_squares = np.sqrt(labels.squares)
-    slope_error = noise * normal / root_of_squares
-    fitted_slope = slope + slope_error
-    used_slope = fitted_slope.clip(0, highest[:, None])
-    # The sum of squared residuals is minimal for the fitted slope; another one adds to it.
-    least_squares = noise**2 * chi_square
-    difference = fitted_slope - used_slope
-    added_squares = difference**2 * labels.squares
-    squared_residuals = least_squares + added_squares
-    variance = _variance_of_estimates(squared_residuals, used_slope, labels, n, n_topics)
+    regressions = _draw_regressions(slope, noise, highest[:, None], normal, chi_square, labels)
+    variance = _variance_of_estimates(regressions, labels, n, n_topics)
     half_interval = _half_interval(variance, n - 2, alpha)
 
     # The estimate has a normal distribution: the mean of n errors and that of all L still vary.
-    slope_bias = used_slope - slope
+    slope_bias = regressions.slope - slope
     bias = slope_bias * labels.distance
     mean_of_estimate = effects[:, None] + bias
     variance_of_errors = noise**2 / n
@@ -308,6 +300,40 @@ def power_of_double_sampling(
     power = _probability_outside(half_interval, mean_of_estimate, deviation_of_estimate)
     mean_power = power.mean(axis=1)
     return np.asarray(mean_power)
+
+
+class _RegressionDraws(NamedTuple):
+    """Draws of regressions on n topics, shape (m, _SAMPLES)."""
+
+    #: The slope that is used, within its limits.
+    slope: Floats
+    #: The sum of squared residuals with this slope.
+    squared_residuals: Floats
+
+
+def _draw_regressions(
+    slope: Floats,
+    noise: Floats,
+    highest: Floats,
+    normal: Floats,
+    chi_square: Floats,
+    labels: _LabelDraws,
+) -> _RegressionDraws:
+    """Return regressions from draws of a normal and a chi-square variable, and of the labels.
+
+    `slope` and `noise` are those of the model, `highest` is the highest slope that is used; they
+    have the shape (m, 1).
+    """
+    # The textbook error of a fitted slope: noise / √(sum of squares of the labels).
+    root_of_squares = np.sqrt(labels.squares)
+    slope_error = noise * normal / root_of_squares
+    fitted_slope = slope + slope_error
+    used_slope = fitted_slope.clip(0, highest)
+    # The sum of squared residuals is minimal for the fitted slope; another one adds to it.
+    least_squares = noise**2 * chi_square
+    difference = fitted_slope - used_slope
+    added_squares = difference**2 * labels.squares
+    return _RegressionDraws(used_slope, least_squares + added_squares)
 
 
 def _half_interval(variance: Floats, freedom: int, alpha: float) -> Floats:
@@ -333,29 +359,30 @@ def _probability_outside(limit: Floats, mean: Floats, deviation: Floats) -> Floa
 
 
 def _variance_of_estimates(
-    squared_residuals: Floats, slope: Floats, labels: _LabelDraws, n: int, n_topics: int
+    regressions: _RegressionDraws, labels: _LabelDraws, n: int, n_topics: int
 ) -> Floats:
     """Return the estimated variances of regression estimates, shape (m, _SAMPLES).
 
-    An estimate is a prediction of the regression on n topics, at the mean label of all topics.
+    An estimate is a prediction of a regression on n topics, at the mean label of all topics.
 
     Parameters
     ----------
-    squared_residuals, slope : ndarray of float, shape (m, _SAMPLES)
-        The sum of squared residuals of the regression, and its slope.
+    regressions : _RegressionDraws
+        The `slope` of each regression, and its sum of `squared_residuals`.
     labels : _LabelDraws
         Statistics of the labels: the sum of `squares` of those of the n topics, the `distance` of
         their mean from that of all topics, and the `variance` of all labels.
     n, n_topics : int
         The number of topics with values, and of all topics.
     """
-    # The textbook variance of a prediction, which grows with the distance from the mean.
-    residual_variance = squared_residuals / (n - 2)
+    # The textbook variance of a prediction at a distance d from the mean label of the regression:
+    # residual variance · (1 / n + d² / sum of squares).
+    residual_variance = regressions.squared_residuals / (n - 2)
     relative_distance = labels.distance**2 / labels.squares
     factor = 1 / n + relative_distance
     variance_of_regression = residual_variance * factor
-    # The mean label of all topics varies, too.
-    explained_variance = slope**2 * labels.variance
+    # The mean label of all topics varies, too: slope² · variance of a label / number of topics.
+    explained_variance = regressions.slope**2 * labels.variance
     variance_of_labels = explained_variance / n_topics
     return variance_of_regression + variance_of_labels
 
@@ -378,18 +405,16 @@ def _draw_labels(n: int, n_topics: int, rng: np.random.Generator) -> _LabelDraws
     independent, with normal and chi-square distributions.
     """
     n_further = n_topics - n
-    # The distance of the mean of all labels from that of n of them: its variance is
-    # 1 / n - 1 / n_topics.
+    # The distance d of the mean of all labels from that of n of them: its variance is
+    # 1 / n - 1 / n_topics, or n_further / (n · n_topics).
     variance_of_distance = n_further / (n * n_topics)
     deviation_of_distance = math.sqrt(variance_of_distance)
     distance = rng.standard_normal(_SAMPLES) * deviation_of_distance
     squares = _draw_chi_square(n - 1, rng)
     squares_of_further = _draw_chi_square(n_further - 1, rng)
 
-    # As in an analysis of variance: the sum of squares of all labels is that within both groups of
-    # topics, and that of the distances of their means from the mean of all. The latter are
-    # d = `distance` for the n topics, and d n / n_further for the further ones, which gives
-    # n d² + n_further (d n / n_further)² = d² n n_topics / n_further.
+    # As in an analysis of variance, the sum of squares of all labels is that within the two groups
+    # of topics, and that between them, which is d² over its variance.
     factor_between = n * n_topics / n_further
     squares_between = factor_between * distance**2
     squares_of_all = squares + squares_of_further + squares_between
@@ -459,15 +484,13 @@ def topics_needed(
     z_of_power = ndtri(power)
     sum_of_z = z_of_alpha + z_of_power
     normal_sizes = (sum_of_z / effects) ** 2
-    # The t distribution needs more: for large numbers, (z of alpha)² / 2 more topics. The ratio is
-    # less than 1 for clusters of different sizes, of which more are needed.
-    correction = z_of_alpha**2 / (2 * freedom_ratio)
-    corrected_sizes = normal_sizes + correction
-    sizes = np.ceil(corrected_sizes)
-    # Other numbers are searched exactly, from the one for the normal distribution up. NaN is not.
-    rounded_up = np.ceil(normal_sizes)
-    start = rounded_up.clip(min=2)
-    is_searched = start <= _LARGEST_SIZE
+    # The t distribution needs more. Numbers up to a limit are searched, from the normal one up.
+    start = np.ceil(normal_sizes).clip(min=2)
+    is_searched = start <= _LARGEST_SIZE  # False for NaN
+    # For larger ones, (z of alpha)² / 2 more topics are needed, and more than that if clusters have
+    # different sizes, with a freedom ratio below 1.
+    n_more = z_of_alpha**2 / (2 * freedom_ratio)
+    sizes = np.ceil(normal_sizes + n_more)
     sizes[is_searched] = _search_sizes(
         effects[is_searched], start[is_searched], power, alpha, freedom_ratio
     )
@@ -503,17 +526,16 @@ def _least_sizes(start: Floats, suffices: Callable[[Floats], Bools]) -> Floats:
         Returns which of n numbers suffice. All numbers above one that suffices do, too.
     """
     too_few, enough = _bracket_sizes(start, suffices)
-    while True:
-        is_open = enough - too_few > 1
-        if not is_open.any():
-            return enough
+    # The least number is above `too_few`, and not above `enough`: it is found where these are
+    # neighbours.
+    while (enough - too_few > 1).any():
         midpoint = (too_few + enough) / 2
-        middle = np.floor(midpoint)
-        # Elements that are found try their result again: it is enough, and nothing changes.
-        tried = np.where(is_open, middle, enough)
-        is_enough = suffices(tried)
-        enough = np.where(is_enough, tried, enough)
-        too_few = np.where(is_enough, too_few, tried)
+        # Rounded up, it is `enough` itself for neighbours, for which nothing changes any more.
+        middle = np.ceil(midpoint)
+        is_enough = suffices(middle)
+        enough = np.where(is_enough, middle, enough)
+        too_few = np.where(is_enough, too_few, middle)
+    return enough
 
 
 def _bracket_sizes(start: Floats, suffices: Callable[[Floats], Bools]) -> tuple[Floats, Floats]:
@@ -535,15 +557,14 @@ def upper_deviation(
 ) -> Floats:
     """Return the upper confidence limit of standard deviations estimated from n clusters.
 
-    The limit is one-sided. `freedom_ratio` is that of `power_of_t_test`.
+    The limit is one-sided: the textbook limit estimate · √(freedom / quantile), with the quantile
+    of the chi-square distribution that is exceeded with the probability `confidence`.
+    `freedom_ratio` is that of `power_of_t_test`.
     """
     from scipy.special import chdtri
 
-    # freedom · (estimate / true value)² has a chi-square distribution. `chdtri` returns the number
-    # that it exceeds with the probability `confidence`. With this probability, the true value is
-    # less than estimate · √(freedom / number).
     freedom = freedom_ratio * n_clusters - 1
-    exceeded_number = chdtri(freedom, confidence)
-    factor = math.sqrt(freedom / exceeded_number)
+    quantile = chdtri(freedom, confidence)
+    factor = math.sqrt(freedom / quantile)
     limit = deviation * factor
     return np.asarray(limit, dtype=np.float64)

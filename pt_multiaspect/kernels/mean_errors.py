@@ -153,7 +153,8 @@ def estimate_means(
     values : ndarray of float, shape (..., n_topics)
         The values of each mean.
     clusters, largest
-        As for `variance`.
+        As for `variance`: topics that belong together, and the absolute value relative to which
+        deviations from a mean are rounding errors.
     groups : TopicGroups, optional
         Groups that count equally. By default, topics count equally.
     """
@@ -168,6 +169,7 @@ def estimate_means(
         # Groups are the sample: each counts like a topic, in the cluster of its topics.
         clusters_of_groups = clusters.take(groups.first_topics)
         return _estimate_means_of_topics(means_by_group, clusters_of_groups, largest)
+    # The groups are all that there are, and topics were drawn from each: groups are strata.
     return _estimate_mean_of_strata(values, means_by_group, clusters, largest, groups)
 
 
@@ -198,7 +200,8 @@ def _estimate_mean_of_strata(
 ) -> MeanEstimates:
     """Return the means of the given groups, from each of which clusters of topics were drawn.
 
-    The parameters are those of `estimate_means`, and the mean of each group.
+    The parameters are those of `estimate_means`, and the mean of each group. The mean of k groups
+    is the sum of their means / k; the squared error of a sum is the sum of the squared errors.
     """
     squared_error_by_group = []
     freedom_by_group = []
@@ -211,10 +214,8 @@ def _estimate_mean_of_strata(
     squared_errors = np.stack(squared_error_by_group, axis=-1)  # (..., n_groups)
     freedom = _welch_satterthwaite(squared_errors, np.array(freedom_by_group))
 
-    # The mean is the sum of the groups' means, whose squared errors add up, / number of groups.
     means = means_by_group.mean(axis=-1)
-    squared_error_of_sum = squared_errors.sum(axis=-1)
-    error_of_sum = np.sqrt(squared_error_of_sum)
+    error_of_sum = np.sqrt(squared_errors.sum(axis=-1))
     errors = error_of_sum / len(groups.topics)
     return MeanEstimates(means, errors, freedom)
 
@@ -235,16 +236,14 @@ def _welch_satterthwaite(squared_errors: Floats, freedoms: Floats) -> Floats:
         If all errors are 0, the sum of the degrees of freedom.
     """
     total = squared_errors.sum(axis=-1)
-    # Divided by (Σ e)², which can be too small a number, it is 1 / Σ (share² / f) for the shares
-    # e / Σ e.
+    # The square of a small error could be rounded to 0. With the shares e / Σ e, the formula is
+    # 1 / Σ (share² / f).
     with np.errstate(divide="ignore", invalid="ignore"):
         share = squared_errors / total[..., None]
-        ratios = share**2 / freedoms
-        sum_of_ratios = ratios.sum(axis=-1)
-        freedom = 1 / sum_of_ratios
+        terms = share**2 / freedoms
+        freedom = 1 / terms.sum(axis=-1)
     has_no_error = total == 0
-    sum_of_freedoms = freedoms.sum()
-    freedom_or_sum = np.where(has_no_error, sum_of_freedoms, freedom)
+    freedom_or_sum = np.where(has_no_error, freedoms.sum(), freedom)
     return np.asarray(freedom_or_sum, dtype=np.float64)
 
 
@@ -253,9 +252,10 @@ def variance(
 ) -> Floats:
     """Return the squared standard error of the mean times the number of clusters.
 
-    It is that of the values if topics are independent, that of the clusters' means if these have
-    equal sizes, and otherwise that of the CR2 estimator of the squared error, Σ s² d² / (1 - s) for
-    clusters with the fraction s of the topics and the deviation d from the mean.
+    For independent topics, that is the variance of the values, and for clusters of equal sizes that
+    of the clusters' means. Otherwise, the squared error is estimated by the CR2 estimator,
+    Σ s² d² / (1 - s), for clusters with the fraction s of the topics and the deviation d of their
+    mean from that of all topics.
 
     Parameters
     ----------
@@ -277,23 +277,22 @@ def variance(
     Bell, McCaffrey: Bias Reduction in Standard Errors for Linear Regression with Multi-Stage
     Samples. Survey Methodology 28 (2002).
     """
-    n_topics = values.shape[-1]
     if clusters is None:
-        clusters = Clusters.independent(n_topics)
+        clusters = Clusters.independent(values.shape[-1])
     n_clusters = len(clusters)
     if n_clusters < 2:
         return np.full(values.shape[:-1], np.nan)
-    if largest is None:
-        largest = np.abs(values).max(axis=-1)
     means, deviations = _cluster_means(values, clusters)  # (..., n_clusters)
     if clusters.has_equal_sizes:
         estimate = means.var(axis=-1, ddof=1)
     else:
-        estimate = n_clusters * _cr2_squared_error(deviations, clusters)
+        squared_error = _cr2_squared_error(deviations, clusters)
+        estimate = n_clusters * squared_error
     # The variance of equal values is exactly 0, also if they differ by rounding.
-    absolute_deviations = np.abs(deviations)
-    largest_deviation = absolute_deviations.max(axis=-1)
+    if largest is None:
+        largest = np.abs(values).max(axis=-1)
     largest_rounding_error = TOLERANCE * np.asarray(largest)
+    largest_deviation = np.abs(deviations).max(axis=-1)
     is_constant = largest_deviation <= largest_rounding_error
     return np.where(is_constant, 0.0, estimate)
 
@@ -313,8 +312,9 @@ def _sum_of_squares_of_cr2(share: Floats) -> float:
 
     Its matrix m has m_gg = s_g and m_gh = -s_g s_h / √((1 - s_g) (1 - s_h)).
     """
-    # With f = s² / (1 - s), m_gh² is f_g f_h outside the diagonal. The sum of all f_g f_h is
-    # (Σ f)²; on the diagonal, s² replaces f²: the difference s² - f² is s² (1 - 2 s) / (1 - s)².
+    # With f = s² / (1 - s), m_gh² is f_g f_h outside the diagonal, and m_gg² is s_g², not f_g². So
+    # the sum is that of all f_g f_h, which is (Σ f)², and that of s² - f² over the diagonal. The
+    # latter is s² ((1 - s)² - s²) / (1 - s)² = s² (1 - 2 s) / (1 - s)².
     factors = share**2 / (1 - share)
     factor_sum = factors.sum()
     squared_rest = (1 - share) ** 2
@@ -362,7 +362,8 @@ def mean_covariances(values: Floats, clusters: Clusters, largest: Floats) -> Flo
         # The covariance of n clusters' means, Σ d d' / (n - 1), divided by n.
         divisor = (n_clusters - 1) * n_clusters
         return _sums_of_products(deviations) / divisor
-    # The CR2 estimator, Σ s² d d' / (1 - s) for clusters with the fraction s of the topics.
+    # The CR2 estimator, Σ s² d d' / (1 - s) for clusters with the fraction s of the topics: the
+    # factor s / √(1 - s) of both deviations gives s² / (1 - s).
     share = clusters.sizes / clusters.n_topics
     root_of_rest = np.sqrt(1 - share)
     scaled_deviations = deviations * share / root_of_rest

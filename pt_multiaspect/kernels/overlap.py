@@ -60,7 +60,11 @@ class _IdealRanking(NamedTuple):
 
 
 def _ideal_ranking(hits: Hits, gain: Floats, p: float) -> _IdealRanking:
-    """Return the ideal ranking of each query, and its overlap with the ranking."""
+    """Return the ideal ranking of each query, and its overlap with the ranking.
+
+    A document adds to the RBO of two rankings, Σ_k p^(k-1) · overlap at depth k / k, from the depth
+    on at which it is in both: the larger one of its ranks.
+    """
     # The rank of each judged document; one that was not retrieved is below the last depth.
     n_judged = len(gain)
     rank_below = DEPTH + 1
@@ -69,10 +73,10 @@ def _ideal_ranking(hits: Hits, gain: Floats, p: float) -> _IdealRanking:
     documents = _ideal_order(hits.pool_query, gain, rank_of_document)
     query = hits.pool_query[documents]
     ideal_rank = positions(query) + 1
-    # Both rankings have a document among their first k from the larger one of its ranks on.
     actual_rank = rank_of_document[documents]
-    rank_in_both = np.maximum(ideal_rank, actual_rank)
-    contributions = _contributions_from(rank_in_both, p)
+    first_common_depth = np.maximum(ideal_rank, actual_rank)
+    contributions = _contributions_from(first_common_depth, p)
+    # The ideal ranking with itself: a document is in both from its rank on.
     ideal_contributions = _contributions_from(ideal_rank, p)
     maximum = sums(query, ideal_contributions, hits.n_queries)
     return _IdealRanking(documents, query, contributions, maximum)

@@ -175,19 +175,21 @@ class LinearProgress(ConvexProgress):
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain of the remaining documents in decreasing order, which is optimal.
 
-        `self._discount_sums` has the sum of the first 0, 1, … discounts; `self._distinct_gains`
-        has each gain once, the highest first, and `self._has_gain` 1 where a type (row) has a gain
-        (column).
+        Documents of the same gain have adjacent ranks then, so that each gain is multiplied by the
+        sum of their discounts. `self._discount_sums` has the sum of the first 0, 1, … discounts;
+        `self._distinct_gains` has each gain once, the highest first, and `self._has_gain` 1 where a
+        type (row) has a gain (column).
         """
         remaining = self._totals - counts  # (n_states, n_types)
         n_with_gain = remaining @ self._has_gain  # (n_states, n_gains)
-        # Documents of the same gain are at adjacent ranks, which end where the next ones begin: 2
-        # and 3 documents after rank 4 have the ends [4, 6, 9].
+        # The last rank of each gain: after rank 4, 2 documents of the highest gain and 3 of the
+        # next one end at the ranks 6 and 9.
         n_with_gain_or_higher = np.cumsum(n_with_gain, axis=1)
-        n_highest_placed = np.insert(n_with_gain_or_higher, 0, 0, axis=1)
-        ends = rank + n_highest_placed.astype(np.intp)  # (n_states, n_gains + 1)
-        sums_to_ends = self._discount_sums[ends]
-        discounts_of_gain = np.diff(sums_to_ends, axis=1)
+        last_ranks = rank + n_with_gain_or_higher.astype(np.intp)
+        # The discounts of a gain: those down to its last rank, minus those before it, [4, 6, 9].
+        limits = np.insert(last_ranks, 0, rank, axis=1)  # (n_states, n_gains + 1)
+        sums_to_limits = self._discount_sums[limits]
+        discounts_of_gain = np.diff(sums_to_limits, axis=1)
         total_gain = discounts_of_gain @ self._distinct_gains
         return np.asarray(total_gain, dtype=np.float64)
 
@@ -296,13 +298,14 @@ class APProgress(BinaryProgress, ConvexProgress):
         # Ranks below the depth do not count.
         n_ranks_left = max(self.depth - rank, 0)
         n_following = np.minimum(n_positive_left, n_ranks_left)
-
-        # Down to each of their ranks k, only documents placed so far are not positive: precision is
-        # 1 - n_others / k. The sum of 1 / k is a difference of two harmonic numbers.
+        # At a rank k of theirs, k - n_others documents are positive, where n_others are those above
+        # that are not: precision is 1 - n_others / k. Summed over these ranks, it is their number
+        # minus n_others · Σ 1 / k.
         n_others = rank - n_found
         last_rank = rank + n_following
-        sum_to_rank = self._harmonic_numbers[rank]
-        sum_of_reciprocals = self._harmonic_numbers[last_rank] - sum_to_rank
+        # Σ 1 / k over adjacent ranks is a difference of harmonic numbers, 1 + 1/2 + … + 1/k.
+        harmonic_before = self._harmonic_numbers[rank]
+        sum_of_reciprocals = self._harmonic_numbers[last_rank] - harmonic_before
         sum_of_precisions = n_following - n_others * sum_of_reciprocals
         gain = sum_of_precisions / self._norm
         return np.asarray(gain, dtype=np.float64)
@@ -312,28 +315,31 @@ class RRProgress(BinaryProgress):
     """Progress of the reciprocal rank."""
 
     def _next_gain(self, rank: int, n_found: Ints) -> Floats:
+        """Return 1 / rank for a first positive document; 0 if others have been found above it."""
         is_first = n_found == 0
         gain = is_first / rank
         return np.asarray(gain, dtype=np.float64)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
-        """Return the gain if a positive document is at the rank after `rank`.
+        """Return the gain of a positive document at the rank after `rank`, per state.
 
-        Only the first positive document counts: the gain is 0 in states that have one already.
+        No later rank gains more. Only the first positive document of a ranking counts: the gain is
+        0 in states that have placed one already, as `self._next_gain` knows from their number.
         """
         next_rank = rank + 1
         has_positive = self._n_positive > 0
         can_follow = has_positive and next_rank <= self.depth
         if not can_follow:
             return np.zeros(len(counts))
-        n_found = self._n_found(counts)  # positive documents placed so far, per state
-        return self._next_gain(next_rank, n_found)
+        n_placed = self._n_found(counts)  # positive documents, per state
+        return self._next_gain(next_rank, n_placed)
 
 
 class SuccessProgress(RRProgress):
     """Progress of success: 1 from the first positive document on."""
 
     def _next_gain(self, rank: int, n_found: Ints) -> Floats:
+        """Return 1 for a first positive document at any rank, else 0."""
         return np.asarray(n_found == 0, dtype=np.float64)
 
 

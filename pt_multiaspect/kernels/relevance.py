@@ -40,13 +40,15 @@ def n_retrieved(hits: Hits, relevant: Bools) -> Floats:
 
 def is_first(hits: Hits, relevant: Bools) -> Bools:
     """Return a mask of the hits that are the first relevant document of their query."""
-    relevant_hits = np.flatnonzero(relevant[hits.row])
-    position_in_query = positions(hits.query[relevant_hits])
-    first = relevant_hits[position_in_query == 0]
-    n_hits = len(hits.row)
-    result = np.zeros(n_hits, dtype=np.bool_)
-    result[first] = True
-    return result
+    is_relevant = relevant[hits.row]
+    # Hits are sorted by query and rank: of the relevant ones, the first of each query is wanted.
+    relevant_hits = np.flatnonzero(is_relevant)
+    query_of_relevant = hits.query[relevant_hits]
+    first_of_query = heads(query_of_relevant)
+    first_hits = relevant_hits[first_of_query]
+    is_first_relevant = np.zeros(len(hits.row), dtype=np.bool_)
+    is_first_relevant[first_hits] = True
+    return is_first_relevant
 
 
 def err_contributions(hits: Hits, stop: Floats) -> Floats:
@@ -78,9 +80,8 @@ def stop_probability(gain: Floats, top: float) -> Floats:
 def discounted_by_lack(hits: Hits, target: Target) -> Floats:
     """Return the gain of each hit / log2(2 + lack): the terms of G.
 
-    The lack of a hit is what the ranking lacks, down to its rank, of the gains of the ideal one:
-    the sum of gains in the ideal ranking, where each rank counts at least 1, minus that in the
-    ranking.
+    The lack of a hit is the sum of gains in the ideal ranking, where each rank counts at least 1,
+    minus the sum of gains in the ranking, both down to the rank of the hit.
     """
     gain = target.gain[hits.row]
     sum_of_gains = running_total(gain, hits.query)
@@ -113,16 +114,16 @@ def _ideal_sum(hits: Hits, target: Target) -> Floats:
     counted_gain = np.maximum(ideal_gain, 1.0)
     sum_to_rank = running_total(counted_gain, target.query)
 
+    # A rank is in the ideal ranking, or below its end: then all of the ideal ranking counts, and 1
+    # for each rank below it.
     n_judged = np.bincount(target.query, minlength=target.n_queries)
-    last_ideal_rank = n_judged[hits.query]
-    ideal_rank = np.minimum(hits.rank, last_ideal_rank)
-    n_ranks_below = hits.rank - ideal_rank  # each counts 1
-    # Where the ideal ranking of each query begins: those of 2 and 3 documents begin at 0 and 2.
+    ideal_length = n_judged[hits.query]
+    n_ideal_ranks = np.minimum(hits.rank, ideal_length)
+    n_ranks_below = hits.rank - n_ideal_ranks
+    # Rankings of 2 and 3 documents begin at 0 and 2, with rank 1.
     first_of_query = np.cumsum(n_judged) - n_judged
-    n_ranks_above = ideal_rank - 1
-    position_of_rank = first_of_query[hits.query] + n_ranks_above
-    sum_to_ideal_rank = sum_to_rank[position_of_rank]
-    ideal_sum = sum_to_ideal_rank + n_ranks_below
+    last_counted = first_of_query[hits.query] + n_ideal_ranks - 1
+    ideal_sum = sum_to_rank[last_counted] + n_ranks_below
     return np.asarray(ideal_sum, dtype=np.float64)
 
 
@@ -161,27 +162,26 @@ def _lengths_to_needed(levels: _Levels, n_needed: Ints) -> Floats:
 
     The shape is (n_queries,), as that of `n_needed`, the number of needed documents; 0 for none.
     """
+    # The numbers before each level, in its query.
     query = levels.query
-    n_needed_of_level = n_needed[query]
-    # The search ends in the level in which the number of relevant documents reaches the needed one.
     relevant_to_level = running_sum(levels.n_relevant, query)
     relevant_before = relevant_to_level - levels.n_relevant
+    non_relevant_to_level = running_sum(levels.n_non_relevant, query)
+    non_relevant_before = non_relevant_to_level - levels.n_non_relevant
+
+    # The search ends in the level in which the number of relevant documents reaches the needed one.
+    n_needed_of_level = n_needed[query]
     begins_short = relevant_before < n_needed_of_level
     ends_with_enough = relevant_to_level >= n_needed_of_level
     is_last = begins_short & ends_with_enough
-
-    # It passes all non-relevant documents before that level. In the level, which is in random
-    # order, it passes n_non_relevant / (n_relevant + 1) on average for each relevant document that
-    # is still needed.
-    non_relevant_to_level = running_sum(levels.n_non_relevant, query)
-    non_relevant_before = non_relevant_to_level - levels.n_non_relevant
+    # In this level, which is in random order, r relevant documents divide the n others into r + 1
+    # intervals of n / (r + 1) on average: the search passes one for each document still needed.
     still_needed = n_needed_of_level - relevant_before
     n_intervals = levels.n_relevant + 1.0
     passed_in_level = levels.n_non_relevant * still_needed / n_intervals
     length = non_relevant_before + passed_in_level
     n_queries = len(n_needed)
-    query_of_last = query[is_last]
-    return sums(query_of_last, length[is_last], n_queries)
+    return sums(query[is_last], length[is_last], n_queries)
 
 
 class _Levels(NamedTuple):
@@ -212,31 +212,37 @@ def _levels(
 
 
 def _levels_of_retrieved(level: Ints, hits: Hits, positive: Bools) -> _Levels:
-    """Return the levels of retrieved documents, which are numbered from 0 over all queries."""
+    """Return the levels of retrieved documents, which are numbered from 0 over all queries.
+
+    `level` is that of each retrieved document, by query and rank. Hits are the judged ones of
+    these, and `positive` tells which judged documents are relevant.
+    """
     last_level = int(level.max(initial=-1))
     n_levels = last_level + 1
     n_documents = np.bincount(level, minlength=n_levels)
-    level_of_hit = level[hits.retrieved_index]
     is_relevant_hit = positive[hits.row]
-    level_of_relevant_hit = level_of_hit[is_relevant_hit]
-    n_relevant = np.bincount(level_of_relevant_hit, minlength=n_levels)
+    relevant_hits = hits.select(is_relevant_hit)
+    level_of_relevant = level[relevant_hits.retrieved_index]
+    n_relevant = np.bincount(level_of_relevant, minlength=n_levels)
+    n_non_relevant = n_documents - n_relevant
+    # The query of a level is that of its first document.
     all_queries = np.arange(hits.n_queries)
     query_of_document = np.repeat(all_queries, hits.n_ret)
     first_document_of_level = heads(level)
     query = query_of_document[first_document_of_level]
-    n_non_relevant = n_documents - n_relevant
     return _Levels(query, n_relevant, n_non_relevant)
 
 
 def _levels_of_rest(hits: Hits, positive: Bools, target: Target, n_positive: Floats) -> _Levels:
-    """Return one level per query: its judged documents that were not retrieved."""
+    """Return one level of tied documents per query: its judged ones that were not retrieved.
+
+    Their numbers are those of all judged documents, minus those of the hits.
+    """
     query = np.arange(hits.n_queries)
     is_judged_hit = target.judged[hits.row]
-    n_judged_hits = hits.total(is_judged_hit)
-    n_judged = target.total(target.judged)
-    n_documents = n_judged - n_judged_hits
+    n_rest = target.total(target.judged) - hits.total(is_judged_hit)
     is_relevant_hit = positive[hits.row]
-    n_relevant_hits = hits.total(is_relevant_hit)
-    n_relevant = (n_positive - n_relevant_hits).astype(np.intp)
-    n_non_relevant = n_documents.astype(np.intp) - n_relevant
+    n_relevant_rest = n_positive - hits.total(is_relevant_hit)
+    n_relevant = n_relevant_rest.astype(np.intp)
+    n_non_relevant = n_rest.astype(np.intp) - n_relevant
     return _Levels(query, n_relevant, n_non_relevant)

@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 
 from .._typing import Floats, Ints
-from .hits import Hits, best_rows, heads, positions
+from .hits import Hits, best_rows, positions
 
 
 def _reduce_gain(gain: Floats, cumulated: Floats, overlap: float) -> Floats:
@@ -16,10 +16,10 @@ def _reduce_gain(gain: Floats, cumulated: Floats, overlap: float) -> Floats:
 
     The base of the logarithm is `overlap`.
     """
-    # Below 1, the logarithm is negative, and reduces no gain: 1, whose logarithm is 0, stands for
-    # such cumulated gains.
-    at_least_one = np.maximum(cumulated, 1.0)
-    natural_logarithm = np.log(at_least_one)
+    # The logarithm of 0 is not finite. Like all cumulated gains up to `overlap`, those below 1
+    # divide by 1, and the logarithm of 1 is 0.
+    finite_cumulated = np.maximum(cumulated, 1.0)
+    natural_logarithm = np.log(finite_cumulated)
     logarithm = natural_logarithm / np.log(overlap)
     divisor = np.maximum(logarithm, 1.0)
     reduced_gain = gain / divisor
@@ -58,24 +58,23 @@ def _reduced_gains(hits: Hits, gain: Floats, overlap: float) -> Floats:
 
     `gain` and the result have the shape (n_themes, n_hits).
     """
-    # The hits of a query with a gain on a theme, by rank, are a sequence. The arrays below have one
-    # element per hit of a sequence: its theme, its index among the hits, and its sequence.
+    # The hits of a query with a gain on a theme, by rank, are a sequence. The arrays have one
+    # element per gain: its theme, its hit, and its sequence, one number for theme and query.
     theme, hit = np.nonzero(gain)
-    query_of_element = hits.query[hit]
-    sequence = theme * hits.n_queries + query_of_element
+    query = hits.query[hit]
+    sequence = theme * hits.n_queries + query
     n_sequences = len(gain) * hits.n_queries
-    reduced_gain = np.zeros(gain.shape)
     cumulated = np.zeros(n_sequences)  # the reduced gains of each sequence so far
-    # Each gain depends on those above it in its sequence. So all first hits of sequences are
+    reduced_gain = np.zeros(gain.shape)
+    # Each gain depends on those above it in its sequence. So the first gains of all sequences are
     # processed together, then all second ones, and so on.
     for elements in _elements_by_position(sequence):
+        row = theme[elements]
+        column = hit[elements]
         sequences = sequence[elements]
-        theme_of_element = theme[elements]
-        element = (theme_of_element, hit[elements])
-        cumulated_gain = cumulated[sequences]
-        reduced = _reduce_gain(gain[element], cumulated_gain, overlap)
+        reduced = _reduce_gain(gain[row, column], cumulated[sequences], overlap)
+        reduced_gain[row, column] = reduced
         cumulated[sequences] += reduced
-        reduced_gain[element] = reduced
     return reduced_gain
 
 
@@ -85,12 +84,12 @@ def _elements_by_position(sequence: Ints) -> list[Ints]:
     `sequence` is the sequence of each element, those of a sequence adjacent: the sequences
     [0, 0, 1] give the indices [0, 2] and [1].
     """
-    position = positions(sequence)
-    by_position = np.argsort(position, kind="stable")
-    sorted_position = position[by_position]
-    first_of_position = heads(sorted_position)
-    later_positions = first_of_position[1:]
-    return np.split(by_position, later_positions)
+    position = positions(sequence)  # within the sequence, from 0
+    elements = np.argsort(position, kind="stable")
+    # Cut the elements into those at position 0, at position 1, …, given the numbers of each.
+    n_at_position = np.bincount(position)
+    ends = np.cumsum(n_at_position)
+    return np.split(elements, ends[:-1])
 
 
 def greedy_utility(
@@ -114,29 +113,30 @@ def greedy_utility(
     -------
     ndarray of float, shape (n_queries,)
     """
-    # The documents of a type add the same utility: only one of each is compared.
-    types = _document_types(hits, themes, usability)
+    last_rank = len(hits.pool_query)  # no ranking is longer
+    if cutoff is not None:
+        last_rank = cutoff
     n_themes = len(themes)
     cumulated = np.zeros((n_themes, hits.n_queries))  # the reduced gains so far
     total = np.zeros(hits.n_queries)
+    # The documents of a type add the same utility: only one of each is compared. Each round adds
+    # the best document of each query.
+    types = _document_types(hits, themes, usability)
     rank = 0
-    n_ranks = len(hits.pool_query)  # no ranking is longer
-    if cutoff is not None:
-        n_ranks = cutoff
-    while types.has_documents and rank < n_ranks:
+    while types.has_documents and rank < last_rank:
         rank += 1
-        query = hits.pool_query[types.document]
-        gain = themes[:, types.document]  # (n_themes, n_types)
-        cumulated_of_query = cumulated[:, query]
-        reduced_gain = _reduce_gain(gain, cumulated_of_query, overlap)
+        candidates = types.document
+        query = hits.pool_query[candidates]
+        gain = themes[:, candidates]  # (n_themes, n_types)
+        reduced_gain = _reduce_gain(gain, cumulated[:, query], overlap)
         sum_of_gains = reduce(np.add, reduced_gain)  # over the themes
-        added_utility = usability[types.document] * sum_of_gains
-        # The indices of the best types, one per query; the first one of equal types.
-        chosen = best_rows(query, added_utility, hits.n_queries)
-        query_of_chosen = query[chosen]
-        cumulated[:, query_of_chosen] += reduced_gain[:, chosen]
-        total[query_of_chosen] += added_utility[chosen]
-        types.remove_one(chosen)
+        added_utility = usability[candidates] * sum_of_gains
+        # One type per query; of equal ones, the first, as types are sorted by how ties are broken.
+        best_types = best_rows(query, added_utility, hits.n_queries)
+        query_of_best = query[best_types]
+        cumulated[:, query_of_best] += reduced_gain[:, best_types]
+        total[query_of_best] += added_utility[best_types]
+        types.remove_one(best_types)
     return total
 
 
@@ -154,7 +154,10 @@ class _DocumentTypes:
         return len(self.document) > 0
 
     def remove_one(self, types: Ints) -> None:
-        """Remove one document of each of the given types, and the types without others."""
+        """Remove one document of each of the given types, and the types without others.
+
+        `types` are distinct indices of types.
+        """
         self.n_left[types] -= 1
         is_left = self.n_left > 0
         self.document = self.document[is_left]
@@ -170,18 +173,19 @@ def _document_types(hits: Hits, themes: Floats, usability: Floats) -> _DocumentT
     has_gain = themes.any(axis=0)
     is_usable = usability > 0
     useful = np.flatnonzero(is_usable & has_gain)
-    # One column per document. Negative numbers give a decreasing order.
+    # A matrix with one column per document, and one row per property, the most important first.
+    # Negative numbers give a decreasing order.
     query = hits.pool_query[useful]
     usability_key = -usability[useful]
     theme_keys = -themes[:, useful]
     keys = np.vstack([query, usability_key, theme_keys])
     # `lexsort` sorts by its last key first, so the rows are passed in reverse order.
     order = np.lexsort(keys[::-1])
-    sorted_keys = keys[:, order]
-    start = _block_starts(sorted_keys)
-    n_documents = np.diff(start, append=len(useful))
-    first_of_type = order[start]
-    return _DocumentTypes(useful[first_of_type], n_documents)
+    sorted_documents = useful[order]
+    # Documents with equal keys are a block: its first one stands for the type.
+    start_of_type = _block_starts(keys[:, order])
+    n_documents = np.diff(start_of_type, append=len(useful))
+    return _DocumentTypes(sorted_documents[start_of_type], n_documents)
 
 
 def _block_starts(columns: Floats) -> Ints:

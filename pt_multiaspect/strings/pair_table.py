@@ -41,12 +41,16 @@ class _QuerySlots(NamedTuple):
 
     @classmethod
     def of_rows(cls, query: Ints) -> _QuerySlots:
-        """Return at least `_SLOTS_PER_KEY` slots per row, given the query of each row."""
+        """Return the slots of queries, at least `_SLOTS_PER_KEY` per row, given each row's query.
+
+        Their number is a power of 2, so that the first bits of a key of 64 bits are its slot: 8
+        slots are numbered by 3 bits, and 61 other bits follow in a key.
+        """
         n_rows = np.bincount(query)
         largest_slot = _SLOTS_PER_KEY * n_rows - 1
         # The exponent of `frexp` is the number of bits of an integer: 7, in binary 111, has 3.
         _, n_bits = np.frexp(largest_slot)
-        n_slots = np.left_shift(1, n_bits, dtype=np.intp)
+        n_slots = np.left_shift(1, n_bits, dtype=np.intp)  # 2 to the power of n_bits
         first = np.cumsum(n_slots) - n_slots
         n_other_bits = (64 - n_bits).astype(np.uint64)
         return cls(first, n_slots, n_other_bits)
@@ -56,10 +60,10 @@ class _QuerySlots(NamedTuple):
 
         After the last slot of a query comes its first one.
         """
-        # The first bits of a key are the number of its slot in the query. The other bits are
-        # shifted out.
+        # The number of a slot in its query is the first bits of the key: shift out the others.
         n_shifted_out = self.n_other_bits[query]
         number = (keys >> n_shifted_out).astype(np.intp)
+        # Most keys are looked up at step 0: the remainder, a slow operation, is left out for them.
         if step:
             number += step
             number %= self.n_slots[query]
@@ -88,7 +92,8 @@ class PairTable:
         n_all_slots = self._slots.n_slots.sum()
         #: The row in each slot, -1 if it is empty.
         self._row_at: NDArray[np.int32] = np.full(n_all_slots, -1, dtype=np.int32)
-        #: Whether a row with a key of this slot is in a later one, as another row was first.
+        #: Whether a slot was taken when another row with a key of this slot came: that row was
+        #: moved to a later slot.
         self._has_moved_rows: Bools = np.zeros(n_all_slots, dtype=np.bool_)
         self._fill_slots()
 
@@ -97,19 +102,20 @@ class PairTable:
         n_rows = len(self._query)
         rows = np.arange(n_rows, dtype=np.int32)
         slot_of_key = self._slots.find(self._query, self._keys, step=0)
-        has_no_slot = self._take_empty_slots(rows, slot_of_key)
-        # Another row has taken the slot of the key: remember that a row of this slot is elsewhere.
-        taken_slots = slot_of_key[has_no_slot]
+        is_left_over = self._take_empty_slots(rows, slot_of_key)
+        # The slot of these keys has another row. It is marked, so that a search goes on after it.
+        taken_slots = slot_of_key[is_left_over]
         self._has_moved_rows[taken_slots] = True
-        moved = rows[has_no_slot]
+        # They try the next slot, those that find it taken the one after it, and so on.
+        left_over = rows[is_left_over]
         step = 0
-        while len(moved):
+        while len(left_over):
             step += 1
-            query = self._query[moved]
-            keys = self._keys[moved]
+            query = self._query[left_over]
+            keys = self._keys[left_over]
             slots = self._slots.find(query, keys, step)
-            has_no_slot = self._take_empty_slots(moved, slots)
-            moved = moved[has_no_slot]
+            is_left_over = self._take_empty_slots(left_over, slots)
+            left_over = left_over[is_left_over]
 
     def _take_empty_slots(self, rows: NDArray[np.int32], slots: Ints) -> Bools:
         """Put rows into their slots where these are empty, and return which rows got no slot."""
@@ -133,8 +139,8 @@ class PairTable:
         keys = np.empty(n_pairs, dtype=np.uint64)
         rows = np.full(n_pairs, -1, dtype=np.intp)
         search = _Search(query, docnos, keys, rows)
-        # The methods below store the rows that they find in the search. Most pairs are decided in
-        # the slots of their keys, block by block; the others after that.
+        # The methods below write the rows that they find into `rows`, an array of this search. Most
+        # pairs are decided in the slots of their keys, block by block; the others after that.
         undecided: list[Ints] = []
         for begin in range(0, n_pairs, _BLOCK):
             block = slice(begin, begin + _BLOCK)
@@ -157,14 +163,14 @@ class PairTable:
         query = search.query[block]
         keys = search.keys[block]
         slot_of_key = self._slots.find(query, keys, step=0)
-        # A pair whose slot is empty is not in the table.
+        # A pair whose slot is empty is not in the table: only the others go on. These are their
+        # numbers among all pairs, not only those of the block, and their slots.
         is_occupied = self._row_at[slot_of_key] >= 0
+        pairs: Ints = block.start + np.flatnonzero(is_occupied)
         slots = slot_of_key[is_occupied]
-        position_in_block = np.flatnonzero(is_occupied)
-        pairs: Ints = block.start + position_in_block
-        table_rows = self._row_at[slots]
-        self._store_equal_rows(search, pairs, table_rows)
-        # A pair whose slot has another one is in the table only if it was moved to a later slot.
+        self._store_equal_rows(search, pairs, self._row_at[slots])
+        # A pair that differs from the row in its slot is in the table only if its row was put into
+        # a later slot, as this one was taken.
         is_missing = search.rows[pairs] < 0
         may_be_later = is_missing & self._has_moved_rows[slots]
         return pairs[may_be_later]
@@ -302,8 +308,10 @@ def _split_between_queries(keys: Words, begins: Ints) -> list[Words]:
 
     `begins` are the first rows of the queries.
     """
-    # Of the queries that begin in the same block of `_BLOCK` rows, the first one begins a part.
+    # A part begins with the first query that begins in a block of `_BLOCK` rows. For blocks of 10
+    # rows, queries that begin at 0, 6, 12 and 15 are in the blocks 0, 0, 1 and 1: parts begin at
+    # 0 and 12. `heads` returns the positions of these queries, 0 and 2.
     block_of_query = begins // _BLOCK
-    first_queries = heads(block_of_query)
-    begins_of_parts = begins[first_queries]
+    first_in_block = heads(block_of_query)
+    begins_of_parts = begins[first_in_block]
     return np.split(keys, begins_of_parts[1:])

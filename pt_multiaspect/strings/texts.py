@@ -137,8 +137,8 @@ class Texts:
         starts = self.start.tolist()
         ends = (self.start + self.size).tolist()
         limits = zip(starts, ends, strict=True)
-        # Slices of a `bytes` object are faster than those of the array's memory, but it is a copy of
-        # the whole buffer, which pays only if the strings are a large part of it.
+        # Slices of a `bytes` object are faster than those of the array's memory. But it is a copy
+        # of the whole buffer, which pays only if the strings are a large part of it.
         buffer: bytes | memoryview = self.data.data
         n_bytes = len(self.data)
         uses_large_part = n_bytes < 100 * len(self)
