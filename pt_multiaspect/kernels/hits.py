@@ -214,8 +214,7 @@ def _cumulate(combine: np.ufunc, values: Floats, position: Ints) -> Floats:
     while distance <= last_position:
         earlier_result = np.roll(result, distance)
         combined = combine(result, earlier_result)
-        # The first elements of a query have no element so far before them in it: the rolled array
-        # has one of another query there.
+        # At lower positions, the element at this distance before is of another query.
         is_in_same_query = position >= distance
         result = np.where(is_in_same_query, combined, result)
         distance *= 2

@@ -324,7 +324,7 @@ class RRProgress(BinaryProgress):
         """Return the gain of a positive document at the rank after `rank`, per state.
 
         No later rank gains more. Only the first positive document of a ranking counts: the gain is
-        0 in states that have placed one already, as `self._next_gain` knows from their number.
+        0 in states that have placed one already: `self._next_gain` is told their number.
         """
         next_rank = rank + 1
         has_positive = self._n_positive > 0
