@@ -186,7 +186,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "all samples are drawn at once, which takes more memory",
     (
         "kernels/session.py",
-        "theme * hits.n_queries + query_of_element",
+        "theme * hits.n_queries + query",
         "theme * hits.n_queries - query_of_element",
     ): "other distinct numbers, of which negative ones count from the end",
     (
