@@ -135,8 +135,9 @@ def _options(result: Multiverse, distinct_variants: pd.Series[str]) -> list[_Opt
     options of all of them. `result.options` has one row per variant and one column per choice.
     """
     variants = result.options.index
-    # As which distinct variant each variant is drawn: itself, or the one that it equals.
-    drawn_as = np.array([result.same_as.get(variant, variant) for variant in variants])
+    # The distinct variant of each variant: the one that it equals, or itself.
+    distinct_of_variant = [result.same_as.get(variant, variant) for variant in variants]
+    drawn_as = np.array(distinct_of_variant)
     rows = []
     for choice, option_of_variant in result.options.items():
         for number, option in enumerate(option_of_variant.unique()):
@@ -144,9 +145,9 @@ def _options(result: Multiverse, distinct_variants: pd.Series[str]) -> list[_Opt
             label = str(option)
             if is_first:  # the name of the choice stands before its first option
                 label = f"{choice}: {option}"
-            has_option = (option_of_variant == option).to_numpy()
-            drawn_with_option = drawn_as[has_option]
-            is_drawn_with_option = distinct_variants.isin(drawn_with_option)
+            has_option = (option_of_variant == option).to_numpy()  # per variant
+            distinct_with_option = drawn_as[has_option]
+            is_drawn_with_option = distinct_variants.isin(distinct_with_option)
             rows.append(_Option(label, is_first, is_drawn_with_option.to_numpy(np.bool_)))
     return rows
 

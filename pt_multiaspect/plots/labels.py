@@ -113,10 +113,12 @@ def _move_title_up(ax: Axes, points: float) -> None:
     from matplotlib.transforms import ScaledTranslation
 
     inches = points / 72
-    shift = ScaledTranslation(0, inches, ax.figure.dpi_scale_trans)
+    shift_up = ScaledTranslation(0, inches, ax.figure.dpi_scale_trans)
+    # As fractions of the axes: at their upper left corner, of their width, and of almost no height.
+    left, bottom, width, height = 0, 1, 1, 0.001
     ax.inset_axes(
-        (0, 1, 1, 0.001),
-        transform=ax.transAxes + shift,
+        (left, bottom, width, height),
+        transform=ax.transAxes + shift_up,
         xticks=[],
         yticks=[],
         frame_on=False,
@@ -262,8 +264,8 @@ def _write_label(ax: Axes, label: _Label, text: str, point: Floats, colour: str)
     centre = (lower_left + upper_right) / 2
     size = upper_right - lower_left
     centre_from_point = centre - label.point
-    # Where the line ends, as a fraction of the box: (0, 0) is its lower left corner, (1, 1) its upper
-    # right one.
+    # Where the line ends, as a fraction of the box: its lower left corner is (0, 0), the upper right
+    # one (1, 1).
     end_in_box = (label.end - lower_left) / size
     arrow = {
         "arrowstyle": "-",
@@ -309,9 +311,9 @@ def _candidate_places(row: int, markers: Floats, size: Floats, frame: Floats) ->
     boxes = _boxes_at_ends(ends, directions, size)
     marker_boxes = np.hstack([markers - _MARKER, markers + _MARKER])
     other_marker_boxes = np.delete(marker_boxes, row, axis=0)
-    # A place must not hide a marker, nor reach out of the frame.
+    # A label must not hide a marker, nor reach out of the frame; its line should cross few other
+    # markers, and be short.
     is_forbidden = _hide_any(boxes, marker_boxes) | _reach_out(boxes, frame)
-    # Its line should cross few other markers and be short.
     n_crossed = _count_crossed(marker, ends, other_marker_boxes)
     costs = _FORBIDDEN * is_forbidden + _ON_POINT * n_crossed + _PER_POINT * radii
     return _Label(marker, ends, boxes, costs)
@@ -365,8 +367,8 @@ def _boxes_at_ends(ends: Floats, directions: Floats, size: Floats) -> Floats:
     the height of the label.
     """
     sides = _sides_of_lines(directions)
-    # How much of the box is to the left of the end of the line, or below it: nothing if the box is
-    # to the right or above (side 1), half of it if it is centred (0), or all of it (−1).
+    # The part of the width that is to the left of the end of the line: 0 if the box is on its right
+    # (side 1), 1/2 if it is centred (side 0), 1 if it is on its left (side −1). So for the height.
     fraction_before_end = (1 - sides) / 2
     lower_left = ends - fraction_before_end * size
     upper_right = lower_left + size

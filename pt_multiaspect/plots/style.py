@@ -181,16 +181,17 @@ def format_fixed(value: float) -> str:
 def line_style(index: int) -> dict[str, Any]:
     """Return colour, line style and marker of a category.
 
-    Every seventh category has the same colour and line style, but another marker. The combinations
-    repeat after 49 categories.
+    The seven colours are repeated in rounds, with the same line styles. In each of seven rounds, a
+    colour has another of the seven markers, so that combinations repeat after 49 categories.
     """
     n_rounds, position = divmod(index, len(_COLOURS))
     colour = _COLOURS[position]
     if colour == "":  # the colour of texts, which depends on the style
         colour = ink()
     line = _LINES[position % len(_LINES)]
-    # Each round begins with the next marker.
-    marker = _MARKERS[(position + n_rounds) % len(_MARKERS)]
+    # The first round has the markers 0, 1, …, 6, the second one 1, 2, …, 6, 0.
+    marker_number = (position + n_rounds) % len(_MARKERS)
+    marker = _MARKERS[marker_number]
     return {"color": colour, "linestyle": line, "marker": marker}
 
 
@@ -259,15 +260,15 @@ def with_literal_texts(draw: Callable[P, Axes]) -> Callable[P, Axes]:
     def draw_literally(*args: P.args, **options: P.kwargs) -> Axes:
         """Draw with literal texts."""
         pyplot = import_pyplot()
-        # The axes that users give, if they do, are in a figure that may have formulas.
+        # The figure of the axes that users give, if they do: it may have formulas, which remain.
         figure = getattr(options.get("ax"), "figure", None)
         formulas = _find_formulas(figure)
-        # Matplotlib looks for formulas whenever it lays out a text. It must not do so while the
-        # plot is drawn, in new texts and in others, such as the title, that get names …
+        # Matplotlib parses texts when the plot is drawn, to lay it out. Then, neither its other
+        # texts, such as an empty title, nor new ones may be parsed, as they get names.
         _parse_only(formulas, figure)
-        with pyplot.rc_context({"text.parse_math": False}):  # the default of new texts
+        with pyplot.rc_context({"text.parse_math": False}):  # for new texts
             result = draw(*args, **options)
-        # … nor later, when users show or save the figure.
+        # It parses them again when users show or save the figure. Then, names may not be parsed.
         _keep_literal(result.figure, formulas)
         return result
 

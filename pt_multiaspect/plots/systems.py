@@ -388,17 +388,18 @@ def systems(
     baselines: list[int] = []
     if baseline is not None:
         baselines = [read.names.index(name) for name in read_baselines(baseline, read.names)]
-    preferred = _rows_by_interest(read, moves, baselines)
-    named = style.rows_to_label(label, read.names, preferred)
+    # Rows of systems: by how interesting they are, those with names, and the others.
+    rows_by_interest = _rows_by_interest(read, moves, baselines)
+    named = style.rows_to_label(label, read.names, rows_by_interest)
+    unnamed = np.setdiff1d(np.arange(len(means)), [*named, *baselines])
     higher_is_better = means * read.signs
     tau = rank_correlation(higher_is_better[:, 0], higher_is_better[:, 1])
 
     ax = style.axes_or_new(ax, 6.4, 5.2, grid="both")
-    moved = [row for row in named if row not in baselines]
-    colours = _draw_highlighted(ax, means, moves, baselines, moved)
-    others = np.setdiff1d(np.arange(len(means)), [*named, *baselines])
-    if len(others):
-        _draw_background(ax, means[others], "other systems")
+    named_others = [row for row in named if row not in baselines]
+    colours = _draw_highlighted(ax, means, moves, baselines, named_others)
+    if len(unnamed):
+        _draw_background(ax, means[unnamed], "other systems")
     _name_axes(ax, read)
     tau_text = _tau_text(tau)
     sizes = f"{len(means)} systems, {read.n_topics} topics"

@@ -120,8 +120,9 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
     _mark_crossing(ax, _differences_of_means(result)[row], lowest, highest)
     first_text, _ = style.distinct_texts([first, second], 30)
     ax.set_xlabel(f"weight of {first_text}", fontsize=size)
+    # How many characters fit beside the axes: they are about half as wide as the font size.
     _, axes_height = style.points_of(ax)
-    room = 2 * axes_height / size  # characters are about half as wide as the font size
+    room = 2 * axes_height / size
     a, b = _names_of_pairs(pair, room)[0]
     ax.set_ylabel(style.difference_text(a, b), fontsize=size)
     ax.tick_params(labelsize=size)
@@ -160,11 +161,13 @@ def _difference_and_half_width(
 
     differences_on_aspects = _differences_of_means(result)[row]
     difference = weightings @ differences_on_aspects
-    # The variance of the weighted sum under each weighting (p): Σ_ab w_a w_b cov(d_a, d_b).
+    # The variance of a weighted sum, w C wᵀ, for each weighting p: Σ_ab w_pa C_ab w_pb.
     covariance = result.covariances[row]  # aspects × aspects
     variance = np.einsum("pa,ab,pb->p", weightings, covariance, weightings)
     error = np.sqrt(np.maximum(variance, 0.0))  # rounding may make variances negative
-    quantile = student.isf((1 - CI) / 2, result._freedom)  # the rest of CI is on both sides
+    # A 95 % interval leaves 2.5 % above it, and as much below.
+    fraction_above = (1 - CI) / 2
+    quantile = student.isf(fraction_above, result._freedom)
     return difference, error * quantile
 
 
@@ -308,29 +311,33 @@ def _significance(result: Weightings, pair: pd.DataFrame, weightings: Floats) ->
     `pair` has a single row, that of ``result.pairs``. If the result has a correction, the
     difference is tested in the family of all pairs.
     """
-    family = pair
+    family = pair  # the pairs that are tested
     if result.correction:
         family = result.pairs
-    rows, test_of_pair = _tests_of_pairs(family)
-    differences = _differences_of_means(result)[rows] @ weightings.T  # tests × weightings
+    tested_rows, test_of_pair = _tests_of_pairs(family)
+    differences_on_aspects = _differences_of_means(result)[tested_rows]
+    differences = differences_on_aspects @ weightings.T  # tests × weightings
+    covariances = result.covariances[tested_rows]
     is_significant: Bools = significant_at(
-        weightings, differences, result.covariances[rows], result._freedom, result.correction
+        weightings, differences, covariances, result._freedom, result.correction
     )
     row_of_pair = pair.index[0]
-    of_pair: Bools = is_significant[test_of_pair[row_of_pair]]
+    number_of_test = test_of_pair[row_of_pair]
+    of_pair: Bools = is_significant[number_of_test]
     return of_pair
 
 
 def _tests_of_pairs(pairs: pd.DataFrame) -> tuple[pd.Index[int], pd.Series[int]]:
     """Return the row of ``Weightings.pairs`` of each test, and the number of the test of each row.
 
-    `pairs` are some of these rows. Each pair has a test, but a pair of two baselines, which is
-    there in both orders, has only one.
+    `pairs` are some of these rows. Each has a test, but a pair of two baselines is there in both
+    orders and has only one. For the pairs (A, B), (A, C), (B, A) in rows 0 to 2, the tests are of
+    the rows [0, 1], and the rows have the tests [0, 1, 0].
     """
     runs = pairs[["a", "b"]]
     names = pd.unique(runs.to_numpy().ravel()).tolist()
-    positions = make_pairs(names, runs.itertuples(index=False))
-    first_pair_of_test, test_of_pair = unordered_pairs(positions)
+    numbered_pairs = make_pairs(names, runs.itertuples(index=False))
+    first_pair_of_test, test_of_pair = unordered_pairs(numbered_pairs)
     rows = pairs.index[first_pair_of_test]
     return rows, pd.Series(test_of_pair, index=pairs.index)
 

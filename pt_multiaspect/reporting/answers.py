@@ -26,7 +26,7 @@ from ..collection.judged_answers import (
     read_criteria,
 )
 from ..collection.long_judgments import COMBINATIONS
-from ..errors import MultiAspectError, agree, choices, join_names, number_of, silence_warnings
+from ..errors import MultiAspectError, choices, join_names, number_of, silence_warnings
 from ..evaluation.long_frames import is_combined
 from ..orders.tuple_order import grade_values
 from ..views import Block, Cells, Column, Sentence, Table, decimals, with_interval
@@ -271,11 +271,13 @@ def _criteria_blocks(
     all_labels = _long_rows(criteria, scales)
     labels = all_labels.merge(_reported_answers(results))  # those of the report's runs and topics
     judges = [judge for judge in pd.unique(labels["judge"]) if judge]
-    # The labels that nobody gave, and those that one of the judges did not give.
+    # The labels that nobody gave, or those that some judge did not give, whichever are more.
     missing_of_all = _missing(answers, criteria, scales, results)
     expected = _expected_labels(results, list(criteria))
     missing_of_judges = _unlabelled_by_judges(labels, judges, expected)
-    missing = max(missing_of_all, missing_of_judges, key=len)
+    missing = missing_of_all
+    if len(missing_of_judges) > len(missing_of_all):
+        missing = missing_of_judges
     extent = Sentence(_extent(labels, judges, missing))
 
     # How several labels of an answer were combined, such as by their mean.
@@ -426,7 +428,9 @@ def _other_topics(answers: pd.DataFrame, results: Results) -> list[Block]:
     if n_others == 0:
         return []
     topics = number_of(n_others, "topic")
-    verb = agree(n_others, n_others, "is", "are")
+    verb = "are"
+    if n_others == 1:
+        verb = "is"
     qids_in_words = choices(other_qids)
     text = f"{topics} of the answers {verb} not in this report: {qids_in_words}."
     return [Sentence(text)]

@@ -532,11 +532,12 @@ def _definition(
     place_of_scales = ""
     scales = _scales_of_measure(measure)
     if scales is not None:
+        # The first scales in the table that contain those of the measure.
         scales_in_table = _scales_that_contain(scales, titles)[0]
         printed = _without_scales(measure, scales, scales_in_table)
-        # That a measure is on the first scales of the table, as most are, goes without saying.
-        first_scales = next(iter(titles))
-        if scales_in_table is not first_scales:
+        # Most measures are on the first scales of the table: only others say on which they are.
+        is_on_first_scales = scales_in_table is next(iter(titles))
+        if not is_on_first_scales:
             title = titles[scales_in_table]
             place_of_scales = f" on the scales “{title}”"
     return _Definition(
@@ -550,7 +551,7 @@ def _definition(
 
 
 def _scales_of_measure(measure: Any) -> Aspects | None:
-    """Return the scales that a measure declares; None if it declares none, or names aspects only."""
+    """Return the scales that a measure declares; None if it declares none or only names aspects."""
     params = getattr(measure, "params", {})
     scales = params.get("aspects")
     if isinstance(scales, Aspects):

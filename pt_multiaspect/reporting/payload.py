@@ -554,11 +554,11 @@ def _number_of_decimals(contributions: Floats) -> int:
     largest = float(np.abs(contributions).max(initial=0.0))
     if largest == 0:
         return _DIGITS
-    # The number of digits before the point; negative if zeros follow it, such as -2 for 0.005.
-    n_whole_digits = math.ceil(math.log10(largest))
-    if n_whole_digits < 0:
-        n_zeros = -n_whole_digits
+    exponent = math.ceil(math.log10(largest))
+    if exponent < 0:  # such as -2 for 0.005, which has 2 zeros after the point
+        n_zeros = -exponent
         return min(n_zeros + _DIGITS, _MOST_DIGITS)
+    n_whole_digits = exponent  # such as 3 for 500
     return min(_DIGITS, _MOST_DIGITS - n_whole_digits)
 
 

@@ -17,7 +17,7 @@ from ..analysis._significance import corrector, interval_alpha
 from ..analysis.robustness import Robustness, robustness
 from ..aspects import Aspects, AspectSpec
 from ..collection import Judgments
-from ..errors import MultiAspectError, agree, choices, silence_warnings
+from ..errors import MultiAspectError, choices, silence_warnings
 from ..evaluation import evaluate
 from ..evaluation.topic_clusters import topics_in_words
 from ..integration.aggregators import aggregate_is_mean
@@ -115,7 +115,9 @@ def _leader(results: Results, best: list[str]) -> str:
         superlative = "lowest"
     else:
         superlative = "highest"
-    verb = agree(len(best), len(best), "has", "have")
+    verb = "have"
+    if len(best) == 1:
+        verb = "has"
     n_systems = len(main.means)
     value = _value(results, best[0])
     return (
@@ -343,7 +345,8 @@ def _change(results: Results, a: str, b: str) -> _Change:
     if is_difference_of_means:
         difference = _difference_with_interval(results, a, b, test.family)
         return _Change(f"{difference}, {level}", is_significant)
-    aggregates = _main(results).means  # those of this measure are no means, but others
+    # `means` has the aggregates of all measures. That of this one is another, such as a product.
+    aggregates = _main(results).means
     value_of_a = decimals(aggregates[a])
     value_of_b = decimals(aggregates[b])
     return _Change(f"{value_of_a} and {value_of_b}, {level}", is_significant)

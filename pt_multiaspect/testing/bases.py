@@ -122,7 +122,7 @@ def _neutral_changes(base: Base, target: Target) -> Iterator[tuple[str, Floats, 
     gain = target.gain
     top = target.top
     if base.BINARY:
-        # Other gains for the positive documents; 0 remains 0.
+        # Other gains for the positive documents, 1 to 5 and 2 to 8, for example; 0 remains 0.
         is_positive = gain > 0
         other_gain = 3 * gain + 2 * is_positive
         yield "BINARY: gains make no difference", other_gain, top
@@ -197,7 +197,8 @@ def _early_documents(base: Base, world: World, target: Target, values: Floats) -
     The relevant document was further down, or not retrieved. `world.ranked` has the rankings of the
     world, each a tuple of document ids, and `values` their values.
     """
-    # Each ranking is a query with the same judged documents: those of the first query will do.
+    # Each ranking is a query, and all queries have the same judged documents, `world.judged`, in
+    # this order. So which of them are relevant is read from the first query.
     is_first_query = target.query == 0
     relevant_documents = base.relevant(target)
     is_relevant = relevant_documents[is_first_query].tolist()
@@ -263,7 +264,8 @@ def _additive(
     statement = "`additive` is the measure (a norm may be too small)"
     yield from differences(statement, world, computed, values)
 
-    # Only rankings with all judged documents are checked: the others keep their values.
+    # `differences` compares all rankings. Those that are not checked keep their values, which are
+    # then equal: only rankings with all judged documents are.
     summed = values.copy()
     for query in world.complete.tolist():
         summed[query] = _sum_of_worth(form, rankings.hits, query)

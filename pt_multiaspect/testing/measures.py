@@ -160,7 +160,7 @@ def _bases(measure: object) -> list[Base]:
 
 def _failures(measure: Any, seed: int) -> Iterator[Failure]:
     """Yield the statements of a measure that do not hold, each with an example, smallest first."""
-    # The worlds of some scales are made once, and shared by all variants of the measure.
+    # `worlds_of(scales)` makes the worlds of some scales, small test collections, once.
     worlds_of = cache(partial(worlds, seed=seed))
     # As a base, if it is one, it is evaluated on a single aspect, whose scales are `SCALES`.
     for base in _bases(measure):
@@ -438,8 +438,9 @@ def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
     # The intervals of the values of both runs, and of their difference.
     with np.errstate(divide="ignore", invalid="ignore"):  # a norm that is wrong may be 0
         by_label_terms = search.stated()
+    # `enumerate` sets the ends of intervals in place to those of all completions: of a copy.
     by_completions = copy.deepcopy(by_label_terms)
-    search.enumerate(search.is_open, *by_completions)  # changes their ends
+    search.enumerate(search.is_open, *by_completions)
 
     ideal = f"ideal_documents={search.ideal_documents!r}"
     statement = f"label_terms, {ideal}: extremes over missing labels are those of all completions"
