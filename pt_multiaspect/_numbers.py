@@ -25,14 +25,14 @@ def number(value: object, what: str) -> float:
     """Return `value` as a finite float, or as an int if it is whole; errors name it as `what`."""
     is_bool = isinstance(value, bool | np.bool_)
     is_number = isinstance(value, Rational | Real | np.number) and not is_bool
-    as_float = math.nan
-    if is_number:
-        try:
-            as_float = float(cast(float, value))
-        except OverflowError:
-            raise MultiAspectError(
-                f"{what}: expected a finite number below 1.8e308, got a larger integer"
-            ) from None
+    if not is_number:
+        raise MultiAspectError(f"{what}: expected a finite number, got {shown(value)}")
+    try:
+        as_float = float(cast(float, value))
+    except OverflowError:
+        raise MultiAspectError(
+            f"{what}: expected a finite number below 1.8e308, got a larger integer"
+        ) from None
     if not math.isfinite(as_float):
         raise MultiAspectError(f"{what}: expected a finite number, got {shown(value)}")
     # Beyond 2**53, floats are not exact integers.

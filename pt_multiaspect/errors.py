@@ -150,12 +150,23 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
     # Objects that keep data for many calls remember of what earlier calls have warned.
     group_and_key = (group, key)
     earlier = _earlier.get()
-    if earlier is not None and group_and_key in earlier:
-        return
+    if earlier is None:
+        _warn_once_in_call(message, group_and_key)
+    elif group_and_key not in earlier:
+        is_issued = _warn_once_in_call(message, group_and_key)
+        if is_issued:
+            earlier.add(group_and_key)
+
+
+def _warn_once_in_call(message: str, group_and_key: tuple[str | None, str]) -> bool:
+    """Issue a warning unless this call of a tool has issued it, and return whether it is issued.
+
+    `group_and_key` identifies the cause of the warning.
+    """
     reported = _causes_of_call()
     number_in_group = _add_cause(reported, group_and_key)
     if number_in_group is None:
-        return
+        return False
     if number_in_group > _PER_GROUP:
         message += (
             ". Runs or parts of the qrels (batches, folds) differ; further cases are not reported"
@@ -166,8 +177,7 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
         # A filter raises it as an error, which the next call raises again.
         reported.discard(group_and_key)
         raise
-    if earlier is not None:
-        earlier.add(group_and_key)
+    return True
 
 
 def _add_cause(reported: _Causes, group_and_key: tuple[str | None, str]) -> int | None:
@@ -185,8 +195,8 @@ def _add_cause(reported: _Causes, group_and_key: tuple[str | None, str]) -> int 
         else:
             groups = [group_of_cause for group_of_cause, _ in reported]
             number_in_group = groups.count(group) + 1
-        has_last_warning = number_in_group > _PER_GROUP + 1
-        if has_last_warning:
+        # A group has so many warnings, and one more, which says that further ones are not issued.
+        if number_in_group > _PER_GROUP + 1:
             return None
         reported.add(group_and_key)
     return number_in_group
@@ -202,11 +212,12 @@ def _causes_of_call() -> _Causes:
 
     The set is empty at first, and the caller adds to it.
     """
-    call = _outermost_call_of_tool()
-    if call is None:
+    frame_of_call = _outermost_call_of_tool()
+    if frame_of_call is None:
         return _given
-    # The set is stored among the local variables of the call, so that it ends with the call.
-    local_variables = call.f_locals
+    # The set is stored as one more local variable of the call, so that it ends with the call. The
+    # first warning of the call creates it, and later ones find it there.
+    local_variables = frame_of_call.f_locals
     causes: _Causes = local_variables.setdefault(_CAUSES, set())
     return causes
 
@@ -216,7 +227,8 @@ def _outermost_call_of_tool() -> FrameType | None:
     outermost_call = None
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        # Modules that are being imported have frames as well, but none with local variables.
+        # Modules that are being imported have frames, too. Python marks those of functions by a
+        # flag: they have local variables of their own.
         is_call = bool(frame.f_code.co_flags & inspect.CO_NEWLOCALS)
         is_of_this_module = frame.f_globals is globals()
         if is_call and not is_of_this_module and _is_of_tool(frame):

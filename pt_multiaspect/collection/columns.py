@@ -579,10 +579,13 @@ def read_labels(column: pd.Series[Any]) -> Floats:
     32 and 64 bits.
     """
     dtype: Any = column.dtype
-    is_short_float = pd.api.types.is_float_dtype(dtype) and dtype.itemsize < 8  # bytes
+    n_bits = 64
+    if pd.api.types.is_float_dtype(dtype):
+        n_bits = 8 * dtype.itemsize  # bytes
+    is_short_float = n_bits < 64
     if is_short_float:
-        type_in_numpy = f"float{8 * dtype.itemsize}"
-        short_floats: Any = column.to_numpy(dtype=type_in_numpy, na_value=np.nan)
+        # pandas has float types of its own, such as Float32; NumPy's name is float32.
+        short_floats: Any = column.to_numpy(dtype=f"float{n_bits}", na_value=np.nan)
         return _printed_numbers(short_floats)
     if column.dtype == object:
         # Objects may be short floats, too.
@@ -726,20 +729,21 @@ def lacks_labels(column: pd.Series[Any]) -> bool:
 def read_truth_values(column: pd.Series[Any]) -> pd.Series[Any]:
     """Return a column with the texts 'true' and 'false', in any case, as truth values.
 
-    Texts such as 'N/A', for labels that could not be given, are kept. If there are other texts, or
-    the name of the column is one of texts, such as comment, the column is returned unchanged.
+    Texts such as 'N/A', which say that a judge gave no label, remain. A column with other texts, or
+    with a name of texts, such as comment, is returned unchanged.
     """
     if _is_name_of_texts(str(column.name)):
         return column
     truth_value = column.map(_truth_value, na_action="ignore")
     is_truth_value = truth_value.notna()
+    if not is_truth_value.any():
+        return column
     is_other_text = column.notna() & ~is_truth_value
     other_texts = column[is_other_text].unique()
-    are_failures = all(map(_is_failure, other_texts))
-    if not is_truth_value.any() or not are_failures:
+    say_all_no_label = all(map(_is_failure, other_texts))
+    if not say_all_no_label:
         return column
-    # Values that are no truth values remain as in the column.
-    return truth_value.where(is_truth_value, column)
+    return truth_value.where(is_truth_value, column)  # other values are those of the column
 
 
 def _truth_value(text: object) -> bool | None:

@@ -185,13 +185,14 @@ def _key_column(frame: pd.DataFrame, what: str, *groups: tuple[str, ...]) -> pd.
 
     Names of a group count only if the frame has no column of the groups before.
     """
-    expected: list[str] = []  # all names up to those of the group, for errors
+    names_so_far: list[str] = []
     for group in groups:
-        expected += group
-        has_column = not set(frame.columns).isdisjoint(expected)
+        names_so_far += group
+        has_column = not set(frame.columns).isdisjoint(group)
         if has_column:
-            return id_column(frame, expected, what)
-    names = " or ".join(expected)
+            # No name before is a column, but errors list all names that are expected.
+            return id_column(frame, names_so_far, what)
+    names = " or ".join(names_so_far)
     raise MultiAspectError(
         f"{what}: expected one column {names}, got the columns {choices(frame.columns)}; "
         f"rename one. {IF_EVALUATED}"

@@ -865,34 +865,43 @@ class Judgments(Memo):
 
     def _graded_labels(self, name: str, column: str, aspect: Aspect) -> Floats:
         """Return the labels of an aspect, one per judged pair, with truth values as two grades."""
-        texts_of_unjudged = text_codes(aspect)  # such as 'n/a'
-        has_numbers = column in self._labels  # that were read before, or given in its place
-        if texts_of_unjudged and not has_numbers:
-            labels = self._read_labels(column, texts_of_unjudged)
-        else:
-            labels = self.labels(column)
+        labels = self._numeric_labels(column, aspect)
+        # A mask of the labels that are true or false; None if the column has no such labels.
         is_truth_value = self._booleans.get(column)
         if is_truth_value is None:
             return labels
         # Without declared grades, truth values are the grades 0 and 1.
-        grades = None
+        declared_grades = None
         if aspect.grades is not None:
-            grades = aspect.scale.grades
-        graded, is_wrong = grade_booleans(labels, is_truth_value, grades)
-        wrong_pairs = np.flatnonzero(is_wrong)
-        if not len(wrong_pairs):
+            declared_grades = aspect.scale.grades
+        graded, is_wrong = grade_booleans(labels, is_truth_value, declared_grades)
+        if not is_wrong.any():
             return graded
-        first = wrong_pairs[0]
+        # The error shows the first label that cannot be graded.
+        first = np.flatnonzero(is_wrong)[0]
         truth_value = bool(labels[first])
         pair = self._pair_text(first)
-        number = tally(len(wrong_pairs), "label")
+        number = tally(int(is_wrong.sum()), "label")
         raise MultiAspectError(
             f"invalid {name} label {truth_value} for {pair}: {BOOLEANS} {number}"
         )
 
+    def _numeric_labels(self, column: str, aspect: Aspect) -> Floats:
+        """Return the labels of a column as numbers, NaN for codes such as 'n/a' of an aspect."""
+        texts_of_unjudged = text_codes(aspect)
+        if not texts_of_unjudged:
+            return self.labels(column)
+        is_read = column in self._labels  # read before, or given as numbers
+        if is_read:
+            return self.labels(column)
+        return self._read_labels(column, texts_of_unjudged)
+
     def _grade_index(self, name: str, labels: Floats, scale: Scale) -> Ints:
-        """Return the grade index of each label; refuse labels above or between the grades."""
-        index, wrong = scale.positions(labels)
+        """Return the grade index of each label; refuse labels above or between the grades.
+
+        NaN and labels below the lowest grade count as the lowest grade.
+        """
+        index, wrong = scale.positions(labels)  # `wrong` are the positions of labels to refuse
         if not len(wrong):
             return index
         wrong_label = float(labels[wrong[0]])
@@ -903,10 +912,10 @@ class Judgments(Memo):
             is_above_top = wrong_label < top_grade
         if is_above_top:
             position = "above the top grade"
-            certain = f"{spell(top_grade)} is its top grade"
+            to_check = f"{spell(top_grade)} is its top grade"
         else:
             position = "between two grades"
-            certain = "no grade is missing"
+            to_check = "no grade is missing"
         label = spell(wrong_label)
         pair = self._pair_text(wrong[0])
         number = tally(len(wrong), "label")
@@ -915,7 +924,7 @@ class Judgments(Memo):
         raise MultiAspectError(
             f"invalid {name} label {label} for {pair}, {position}: expected one of "
             f"the grades, lowest first, {scale} {number}. Check first that "
-            f"these are the labels of {name}, not of another file or column, and that {certain}: "
+            f"these are the labels of {name}, not of another file or column, and that {to_check}: "
             f"{listed} may belong to the grades. Declare them as codes that mean 'not judged', "
             f"{unjudged_codes('…')}, only if they are not grades"
         )

@@ -205,15 +205,16 @@ class _Donors:
         uniform_for_tuple : ndarray of float, shape (n_documents, n_draws)
             Random numbers in [0, 1) that decide which of the donors of the topic, or of any.
         """
-        # The probability of a tuple is proportional to its number of donors: 0 if not similar.
-        counts_in_all_topics = self.counts_in_all_topics * is_similar
-        from_all_topics = _choose_positions(counts_in_all_topics, uniform_for_tuple)
-        counts_in_topic = self.counts[topic] * is_similar
-        n_in_topic = counts_in_topic.sum()
+        # A donor is a document with all labels, whose tuple of labels a draw takes. So a tuple is
+        # chosen with a probability proportional to its number of donors, 0 if not similar.
+        donors_in_all_topics = self.counts_in_all_topics * is_similar
+        from_all_topics = _choose_positions(donors_in_all_topics, uniform_for_tuple)
+        donors_in_topic = self.counts[topic] * is_similar
+        n_in_topic = donors_in_topic.sum()
         if n_in_topic == 0:
             return from_all_topics
-        # The more donors the topic has, the more draws are from the topic.
-        from_topic = _choose_positions(counts_in_topic, uniform_for_tuple)
+        from_topic = _choose_positions(donors_in_topic, uniform_for_tuple)
+        # The more donors the topic has, the more often a draw is from the topic.
         probability_of_topic = n_in_topic / (n_in_topic + _N_DONORS_FOR_HALF)
         is_from_topic = uniform_for_topic < probability_of_topic
         return np.where(is_from_topic, from_topic, from_all_topics)
@@ -229,13 +230,12 @@ class _Donors:
         chosen : ndarray of int, shape (n_documents, n_draws)
             A position in `tuples` for each of the documents `rows`.
         """
-        grades = self.grade[self.rows]  # documents × aspects, -1 if missing
+        is_missing = self.grade[self.rows] == -1  # documents × aspects
         labels_by_aspect = []
         for aspect, view in enumerate(self.views):
-            lacks_aspect = grades[:, aspect] == -1
+            lacks_aspect = is_missing[:, aspect]
             chosen_tuples = chosen[lacks_aspect]  # documents without a label × draws
-            grade_of_tuple = self.tuples[:, aspect]
-            drawn_grades = grade_of_tuple[chosen_tuples]
+            drawn_grades = self.tuples[chosen_tuples, aspect]
             labels_by_aspect.append(view.scale.grades[drawn_grades])
         missing_by_draw = np.concatenate(labels_by_aspect)  # missing labels × draws
         return missing_by_draw.T
@@ -251,11 +251,12 @@ class _Donors:
         keys = self._document_keys(seed)  # documents × 2
         draw_numbers = draws + 1
         steps = draw_numbers.astype(np.uint64) * _GOLDEN
-        states = keys[:, :, None] + steps  # documents × 2 × draws
-        scrambled = _mix(states)
-        uniform = _as_fractions(scrambled)
-        first = uniform[:, 0]
-        second = uniform[:, 1]
+        uniform_numbers = []
+        for key in keys.T:  # the first key of all documents, then the second one
+            states = np.add.outer(key, steps)  # documents × draws
+            scrambled = _mix(states)
+            uniform_numbers.append(_as_fractions(scrambled))
+        first, second = uniform_numbers
         return first, second
 
     def _document_keys(self, seed: int) -> NDArray[np.uint64]:
@@ -376,6 +377,7 @@ def matching_pairs(judgments: Judgments, others: Judgments) -> Ints:
     query_in_judgments = judgments.query_positions(others.qids)  # -1 for other queries
     query_of_pair = query_in_judgments[others.pool_query]
     docnos = Texts.from_strings(others.docnos)
+    # `lookup` returns positions, which mean nothing for the query -1, and hashes of the pairs.
     position, _ = judgments.pairs.lookup(query_of_pair, docnos)
     lacks_query = query_of_pair < 0
     return np.where(lacks_query, -1, position)

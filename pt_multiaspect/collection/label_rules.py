@@ -260,16 +260,20 @@ def aspect_from_one(labels: LabelCounts) -> Aspect | None:
 
     Return None if the scale is likely to start at 0.
     """
-    if _is_start_declared(labels.aspect, labels.inferred):
-        return None
-    # Only grades 0, 1, 2, … may be grades 1, 2, … instead.
     aspect = labels.aspect
     scale = aspect.scale
-    has_other_grades = scale.identity or scale.is_fractional
-    if has_other_grades or not _lacks_zeros(labels):
+    if _is_start_declared(aspect, labels.inferred):
         return None
-    # A declared top grade is doubted only if there are more labels.
-    if not labels.inferred and not _is_top_doubtful(labels):
+    # Only 0, 1, 2, … may be 1, 2, … instead: not probabilities, all of [0, 1], nor fractions.
+    if scale.identity:
+        return None
+    if scale.is_fractional:
+        return None
+    if not _lacks_zeros(labels):
+        return None
+    # A scale that is declared by its top grade is doubted only if there are more labels.
+    is_declared = not labels.inferred
+    if is_declared and not _is_top_doubtful(labels):
         return None
     return Aspect(
         range(1, len(scale)),
@@ -408,15 +412,12 @@ def _find_extreme_threshold(labels: LabelCounts) -> LabelFinding | None:
     # documents alone.
     is_settled = aspect.threshold is not None or n_grades == 2
     if is_settled:
-        return _find_extreme_settled_threshold(labels)
+        return _find_extreme_positives(labels)
     return _find_extreme_default_threshold(labels)
 
 
-def _find_extreme_settled_threshold(labels: LabelCounts) -> LabelFinding | None:
-    """Find a threshold that nearly all or no documents reach, if it could not be another one.
-
-    It is declared, or the only one that a scale of two grades has.
-    """
+def _find_extreme_positives(labels: LabelCounts) -> LabelFinding | None:
+    """Find a threshold that nearly all or hardly any documents reach."""
     if not _are_positive_extreme(labels.positive, labels.n_judged):
         return None
     scale = labels.aspect.scale
@@ -560,8 +561,8 @@ def as_short(labels: LabelCounts) -> Aspect:
     """
     scale = labels.aspect.scale
     has_many_fractions = scale.is_fractional and len(scale) > USUAL_GRADES
-    if has_many_fractions:
-        return as_given(labels)  # without inferred grades
+    if has_many_fractions and labels.inferred:
+        return as_given(labels)  # as declared, without grades
     return labels.aspect
 
 

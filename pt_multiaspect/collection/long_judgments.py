@@ -314,14 +314,14 @@ def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
     spec["unjudged"] = [code for code in aspect.unjudged if code not in grades]
     if aspect.gains is not None:
         spec["gains"] = _interpolate(scale, scale.gains, new_grades)
-    is_rule = isinstance(aspect.probabilities, str)
-    if is_rule:
-        spec["probabilities"] = aspect.probabilities  # the name of a rule, for any grades
+    # A rule such as 'linear' has probabilities for any grades; a list has them for old ones.
+    if isinstance(aspect.probabilities, str):
+        spec["probabilities"] = aspect.probabilities
     else:
         spec["probabilities"] = _interpolate(scale, scale.probabilities, new_grades)
-    has_threshold = len(scale) > 1
-    if has_threshold:
-        # Without a declaration, the threshold would be the second one of the new grades: a mean.
+    # The threshold stays the grade that it was. (The default would be the second one of the new
+    # grades, which may be a mean.) A scale of a single grade has no threshold to declare.
+    if len(scale) > 1:
         spec["threshold"] = float(scale.grades[scale.threshold])
     return Aspect(**spec)
 
@@ -500,18 +500,20 @@ class LongJudgments:
         if warn:
             for doubt in doubts:
                 warn_once(doubt)
-        keys = pd.DataFrame({"criterion": rows.criterion, "pair": rows.pair, "judge": rows.judge})
-        keys_of_labels = keys.iloc[distinct].sort_values(["criterion", "pair", "judge"])
-        kept = keys_of_labels.index.to_numpy()
+        # One row per label, in the order of criterion, pair and judge.
+        table = pd.DataFrame(
+            {"criterion": rows.criterion, "pair": rows.pair, "judge": rows.judge, "grade": grade}
+        )
+        labels = table.iloc[distinct].sort_values(["criterion", "pair", "judge"])
         return cls(
             qids=rows.qids,
             docnos=rows.docnos,
             aspects=Aspects(scales),
             judges=rows.judges,
-            pair=rows.pair[kept],
-            criterion=rows.criterion[kept],
-            judge=rows.judge[kept],
-            grade=grade[kept],
+            pair=labels["pair"].to_numpy(),
+            criterion=labels["criterion"].to_numpy(),
+            judge=labels["judge"].to_numpy(),
+            grade=labels["grade"].to_numpy(),
             inferred=tuple(name for name, spec in specs.items() if spec.grades is None),
         )
 

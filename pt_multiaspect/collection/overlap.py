@@ -169,12 +169,13 @@ def single_documents(rankings: Rankings) -> dict[str, str]:
     Empty if the run retrieves several documents for a topic, or if most of its documents are not
     judged, as in a search for known items: then they are not judged answers.
     """
-    documents_per_topic = rankings.hits.n_ret
-    n_retrieved = documents_per_topic.sum()
-    n_judged = len(rankings.hits.row)
-    has_single_documents = documents_per_topic.max(initial=0) == 1
-    are_mostly_judged = 2 * n_judged > n_retrieved
-    if not has_single_documents or not are_mostly_judged:
+    n_retrieved = rankings.hits.n_ret  # by topic
+    has_single_documents = n_retrieved.max(initial=0) == 1
+    if not has_single_documents:
+        return {}
+    n_judged = len(rankings.hits.row)  # a hit is a retrieved document that is judged
+    are_mostly_judged = 2 * n_judged > n_retrieved.sum()
+    if not are_mostly_judged:
         return {}
     query, _, docnos = rankings.documents(cutoff=None)
     qids = rankings.judgments.qids[query]

@@ -186,13 +186,13 @@ def _tuples_frame(labels: list[Any]) -> _QrelsFrame:
             f"qrels: expected label tuples of one length, got the lengths {listed}"
         )
     rows = list(map(tuple, labels))
-    fields = getattr(labels[0], "_fields", None)
-    if fields:
-        return _QrelsFrame(pd.DataFrame(rows, columns=list(fields)), has_unnamed_labels=False)
+    is_namedtuple = hasattr(labels[0], "_fields")
+    if is_namedtuple and n_aspects > 0:
+        frame = pd.DataFrame(rows, columns=list(labels[0]._fields))
+        return _QrelsFrame(frame, has_unnamed_labels=False)
     names = ["relevance"]
     for number in range(2, n_aspects + 1):
         names.append(f"aspect_{number}")
-    is_namedtuple = fields is not None  # one without fields
     frame = pd.DataFrame(rows, columns=names)
     return _QrelsFrame(frame, has_unnamed_labels=not is_namedtuple)
 
@@ -200,20 +200,22 @@ def _tuples_frame(labels: list[Any]) -> _QrelsFrame:
 def _is_by_aspect(qrels: Mapping[Any, Any]) -> bool:
     """Return whether a dict is ``{aspect: {qid: {docno: label}}}`` rather than a dict by query.
 
-    A dict by query is ``{qid: {docno: {aspect: label}}}``. Relevance, which is also called label,
-    is a key of the first level by aspect, and of the third level by query.
+    A dict by query is ``{qid: {docno: {aspect: label}}}``. An aspect, called relevance or label,
+    tells them apart: it is a key of the outermost dict by aspect, and of the innermost ones by
+    query.
     """
     if "relevance" in qrels:
-        inner_dict = qrels["relevance"]
+        of_relevance = qrels["relevance"]
     else:
-        inner_dict = qrels.get("label")
-    if not isinstance(inner_dict, Mapping):
+        of_relevance = qrels.get("label")
+    if not isinstance(of_relevance, Mapping):
         return False
-    third_level = [value for value in inner_dict.values() if isinstance(value, Mapping)]
-    for mapping in third_level:
-        if "relevance" in mapping or "label" in mapping:
-            return False  # a dict by query, with a query that is called relevance
-    return len(third_level) > 0
+    innermost = [value for value in of_relevance.values() if isinstance(value, Mapping)]
+    if not innermost:
+        return False
+    # The key may also be the name of a query: then its documents have the aspect as a key, too.
+    is_query = any("relevance" in labels or "label" in labels for labels in innermost)
+    return not is_query
 
 
 def _regroup_by_query(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:

@@ -73,26 +73,9 @@ class Rankings(Memo):
 
     def __init__(self, run: object, judgments: Judgments, *, dtype: ScoreType = np.float32) -> None:
         source = Run.of(run)
-        scores = _round_scores(source, dtype)
-        # Only rows of judged queries are ranked. Queries are positions in the judgments, -1 if they
-        # are not judged.
-        position_of_query = judgments.query_positions(source.qids)
-        n_common = int(np.count_nonzero(position_of_query >= 0))
-        all_rows = _RunRows(position_of_query[source.query], source.docnos, scores)
-        rows = all_rows
-        has_unjudged_queries = n_common < len(source.qids)
-        if has_unjudged_queries:
-            rows = all_rows.take(all_rows.query >= 0)
-
-        # The judged pair of each row, -1 if it is not judged, and a hash of query and document.
-        pool_row, keys = judgments.pairs.lookup(rows.query, rows.docnos)
-        # Of a repeated document, only the last row is kept; None if none is repeated.
-        is_last = _last_occurrences(rows, keys, n_common)
-        if is_last is not None:
-            rows = rows.take(is_last)
-            pool_row = pool_row[is_last]
-
-        # The number of rows of each query, and the position of each row by query and rank.
+        all_rows, n_common = _rows_of_judged_queries(source, judgments, dtype)
+        rows, pool_row = _distinct_documents(all_rows, judgments, n_common)
+        # The number of documents of each query, and the position of each one by query and rank.
         n_ret = np.bincount(rows.query, minlength=judgments.n_queries)
         position = positions(rows.query, rows.scores, rows.docnos, n_ret, rows.begins_of_blocks)
         hits = _judged_hits(judgments, rows.query, pool_row, position, n_ret)
@@ -207,16 +190,16 @@ class Rankings(Memo):
         if judgments is None:
             judgments = self.judgments
         rows, _ = self._first_rows(cutoff)
+        # A run numbers its own queries from 0: 4, 4, 7 -> 0, 0, 1, the positions in 4, 7.
         queries, query_of_row = np.unique(self._query[rows], return_inverse=True)
-        scores = self._scores[rows]
         run = Run(
             qids=self.judgments.qids[queries],
             query=query_of_row,
             docnos=self._docnos.take(rows),
-            score=scores.astype(np.float64),  # a run has 64-bit scores
+            score=self._scores[rows].astype(np.float64),  # a run has 64-bit scores
         )
-        # Scores are compared in the same precision as before: 32 or 64 bits.
-        precision = scores.dtype.type
+        # New rankings compare scores with the precision of these: 32 or 64 bits.
+        precision = self._scores.dtype.type
         return Rankings(run, judgments, dtype=precision)
 
     @property
@@ -274,15 +257,20 @@ class TopicCopies:
         #: The judged pairs of the topics.
         self.rows: Ints = np.flatnonzero(is_of_topics)
 
-        # All arrays have the first copy of each pair, then the second copy of each pair, and so on.
-        qids = original.qids[topics].tolist()
+        # The copied judgments list all pairs of the first copy, then all pairs of the second copy,
+        # and so on. Labels have one row per copy, so that this is their order when read by row.
+        pair_of_copy = np.tile(self.rows, self.number)
+        label_of_copy = {name: values.ravel() for name, values in labels.items()}
+        # The topics are numbered on from copy to copy: 0, 1, then 2, 3 for two topics.
         topic_of_pair = self.topic_numbers(original.pool_query[self.rows])
+        topic_of_copy = self.repeat(topic_of_pair, step=len(topics))
+        qids = original.qids[topics].tolist()
         #: The copies as judgments.
         self.judgments = original.with_copies(
-            pairs=np.tile(self.rows, self.number),
-            query=self.repeat(topic_of_pair, len(topics)),
+            pairs=pair_of_copy,
+            query=topic_of_copy,
             qids=_qids_of_copies(qids, self.number),
-            labels={name: values.ravel() for name, values in labels.items()},
+            labels=label_of_copy,
         )
 
     def topic_numbers(self, topics: Ints) -> Ints:
@@ -296,8 +284,7 @@ class TopicCopies:
     def repeat(self, values: Ints, step: int) -> Ints:
         """Return integers once per copy, each copy `step` above the last.
 
-        For example, positions of topics in the first copy become those in all copies, if `step` is
-        the number of topics.
+        For example, the numbers 0, 1 become 0, 1, 2, 3, 4, 5 for three copies and a `step` of 2.
         """
         copy_number = np.arange(self.number)
         offset = step * copy_number
@@ -331,18 +318,21 @@ class _CopiedRankings(Rankings):
         self.n_common = copies.judgments.n_queries
         is_of_topics = np.isin(original.hits.query, copies.topics)
         copied_hits = original.hits.select(is_of_topics)
-        # In the first copy, topics and judged pairs have numbers from 0. In each further copy, they
-        # are numbered on, while ranks and numbers of documents are the same again.
-        topic = copies.topic_numbers(copied_hits.query)
-        pair = copies.pair_numbers(copied_hits.row)
-        n_ret = original.hits.n_ret[copies.topics]
+        # Each copy has topics and judged pairs of its own: their numbers go on from copy to copy.
+        topic_in_copy = copies.topic_numbers(copied_hits.query)
+        topic = copies.repeat(topic_in_copy, step=len(copies.topics))
+        pair_in_copy = copies.pair_numbers(copied_hits.row)
+        pair = copies.repeat(pair_in_copy, step=len(copies.rows))
+        # Ranks and lengths of rankings are the same in each copy.
+        rank = np.tile(copied_hits.rank, copies.number)
+        n_ret = np.tile(original.hits.n_ret[copies.topics], copies.number)
         self.hits = Hits(
             self.judgments.n_queries,
             self.judgments.pool_query,
-            query=copies.repeat(topic, step=len(copies.topics)),
-            rank=np.tile(copied_hits.rank, copies.number),
-            row=copies.repeat(pair, step=len(copies.rows)),
-            n_ret=np.tile(n_ret, copies.number),
+            query=topic,
+            rank=rank,
+            row=pair,
+            n_ret=n_ret,
         )
 
     @cached_property
@@ -459,18 +449,16 @@ def _warn_of_lost_precision(run: Run, short_scores: NDArray[np.float32]) -> None
     lost = _rows_losing_difference(run, short_scores)
     if not len(lost):
         return
-    is_affected = _is_most_lost(run, lost)
-    query_of_lost = run.query[lost]
-    lost_of_affected = lost[is_affected[query_of_lost]]
-    if not len(lost_of_affected):
+    affected_queries = np.flatnonzero(_is_most_lost(run, lost))
+    if not len(affected_queries):
         return
-    # The first such row and the next one are the example of the warning.
-    row = lost_of_affected[0]
+    # The first row of these queries, and the row after it, are the example of the warning.
+    is_of_affected = np.isin(run.query[lost], affected_queries)
+    row = lost[is_of_affected][0]
     qid = run.qids[run.query[row]]
     first = float(run.score[row])
     second = float(run.score[row + 1])
-    n_affected = int(is_affected.sum())
-    topics = number_of(n_affected, "topic")
+    topics = number_of(len(affected_queries), "topic")
     warn_of_run(
         f"most scores of {topics} are equal as 32-bit floats, as in trec_eval, "
         f"but differ, such as {first!r} and {second!r} of topic {qid}",
@@ -506,6 +494,34 @@ def _rows_losing_difference(run: Run, short_scores: NDArray[np.float32]) -> Ints
     differs = run.score[1:] != run.score[:-1]
     is_equal_as_short = short_scores[1:] == short_scores[:-1]
     return np.flatnonzero(is_equal_as_short & differs & is_same_query)
+
+
+def _rows_of_judged_queries(
+    run: Run, judgments: Judgments, dtype: ScoreType
+) -> tuple[_RunRows, int]:
+    """Return the rows of a run whose query is judged, and the number of these queries."""
+    scores = _round_scores(run, dtype)
+    position_of_query = judgments.query_positions(run.qids)  # in the judgments, else -1
+    rows = _RunRows(position_of_query[run.query], run.docnos, scores)
+    n_judged_queries = int(np.count_nonzero(position_of_query >= 0))
+    if n_judged_queries < len(run.qids):
+        rows = rows.take(rows.query >= 0)
+    return rows, n_judged_queries
+
+
+def _distinct_documents(
+    rows: _RunRows, judgments: Judgments, n_queries: int
+) -> tuple[_RunRows, Ints]:
+    """Return rows with distinct documents per query, and their judged pairs, -1 if not judged.
+
+    Of a repeated document, the last row is kept. `rows` are those of judged queries, and
+    `n_queries` is the number of these queries.
+    """
+    pair, hash_of_pair = judgments.pairs.lookup(rows.query, rows.docnos)
+    is_last = _last_occurrences(rows, hash_of_pair, n_queries)
+    if is_last is None:
+        return rows, pair  # no document is repeated
+    return rows.take(is_last), pair[is_last]
 
 
 def _last_occurrences(rows: _RunRows, keys: Words, n_queries: int) -> Bools | None:

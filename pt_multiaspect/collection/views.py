@@ -225,14 +225,15 @@ class AspectView:
     def junk(self) -> Floats:
         """The negative label of junk documents; 0 for other documents, NaN if unjudged.
 
-        If lower labels are better, they are turned around: those beyond the lowest grade are junk.
+        Junk is worse than the lowest grade: below 0, or above all grades if lower labels are better
+        (with the grades 3, 2, 1, 0, the label 5 is junk, and is -2 here).
         """
         if self.scale.greater_is_better:
-            label = self.label
+            height = self.label  # above 0
         else:
             lowest_grade = self.scale.grades[0]  # the largest number
-            label = lowest_grade - self.label
-        return np.minimum(label, 0.0)
+            height = lowest_grade - self.label
+        return np.minimum(height, 0.0)
 
     def check_gains(self, measure: str) -> None:
         """Raise an error if gains below 0 are declared, for measures that do not allow them."""
@@ -276,7 +277,8 @@ class AspectView:
 
     def _check_mapped_gains(self, gains: Mapping[float, float]) -> None:
         """Raise an error if `gains` contradict the declared ones, or leave out labels."""
-        # Negative declared gains count, but negative values of `gains` count as 0.
+        # Negative gains count if the aspect declares them, but as 0 if a base does: one of both must
+        # be wrong.
         maps_to_negative = min(gains.values(), default=0) < 0
         if self.aspect.has_negative_gains and maps_to_negative:
             raise MultiAspectError(
@@ -284,10 +286,11 @@ class AspectView:
                 f"of a base count as 0, as in ir-measures, got {shown(dict(gains))}. Declare all "
                 "gains of the aspect instead"
             )
-        # A label that is not in `gains` has its declared gain, or is its own gain if higher labels
-        # are better.
-        has_declared_gains = self.aspect.gains is not None
-        if has_declared_gains or self.scale.greater_is_better:
+        # A label that is not in `gains` has the gain that the aspect declares.
+        if self.aspect.gains is not None:
+            return
+        # Without declared gains, it is its own gain, unless lower labels are better.
+        if self.scale.greater_is_better:
             return
         labels = np.unique(self.label[self.known])
         unmapped = np.setdiff1d(labels, list(gains))

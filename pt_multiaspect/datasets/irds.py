@@ -227,6 +227,7 @@ def _qrels_of_records(name: str, records: Sequence[Any]) -> pd.DataFrame:
         if is_enumeration:
             texts = [value.name for value in qrels[column]]
             qrels[column] = pd.Series(texts, index=qrels.index, dtype=object)
+            # Such names may be aspects, with one row per document and aspect.
             _check_one_row_per_pair(name, qrels, column)
     if "subtopic_id" in columns:
         raise MultiAspectError(

@@ -121,17 +121,23 @@ def simplify_all(texts: Sequence[str]) -> list[str]:
         return list(map(simplify, texts))
     lower_case = lines.casefold()
     without_blanks = _BLANKS_OF_LINE.sub("", lower_case)
-    # Ids that look alike because of zeros differ in length, as q01 and q1, or have decimal zeros,
-    # as 1.0 and 001. Without such ids, zeros may stay, which is faster.
     ids_without_blanks = without_blanks.split("\n")
-    lengths = set(map(len, ids_without_blanks))
-    may_have_decimal_zeros = ".0" in without_blanks
-    may_differ_in_zeros = len(lengths) > 1 or may_have_decimal_zeros
-    if not may_differ_in_zeros:
-        return ids_without_blanks
+    if not _may_differ_in_zeros(ids_without_blanks, without_blanks):
+        return ids_without_blanks  # to remove zeros takes most of the time
     without_decimal_zeros = _DECIMAL_ZEROS_OF_LINE.sub(r"\1", without_blanks)
     simplified = _LEADING_ZEROS_OF_LINE.sub(r"\1", without_decimal_zeros)
     return simplified.split("\n")
+
+
+def _may_differ_in_zeros(ids: Sequence[str], lines: str) -> bool:
+    """Return whether some identifiers may be equal without their leading and decimal zeros.
+
+    Different ids such as q1 and q01 then have different lengths. Only with decimal zeros can they
+    have the same length, as 1.0 and 001. `lines` is the text with an identifier per line.
+    """
+    lengths = set(map(len, ids))
+    has_decimal_zeros = ".0" in lines
+    return len(lengths) > 1 or has_decimal_zeros
 
 
 def _codes_of_lookalikes(ids: Objects) -> Ints | None:
@@ -242,17 +248,16 @@ def _lookalike_documents(
     ``docno``.
     """
     judged = pd.DataFrame({"query": judgments.pool_query, "docno": judgments.docnos})
-    pairs = pd.concat([judged, retrieved.drop_duplicates()], ignore_index=True)
+    # The judged pairs of query and document, then the retrieved ones that are not among them: of
+    # equal rows, the first one is kept.
+    both = pd.concat([judged, retrieved])
+    pairs = both.drop_duplicates(["query", "docno"], ignore_index=True)
     codes = _codes_of_lookalikes(pairs["docno"].to_numpy(dtype=object))
     if codes is None:
         return []
-    pairs["code"] = codes
-    # Judged pairs come first, so that a retrieved pair repeats an earlier one if it is judged.
-    row = np.arange(len(pairs))
-    is_retrieved = row >= len(judged)
-    repeats_earlier_pair = pairs.duplicated(["query", "docno"]).to_numpy()
-    judged_pairs = pairs[~is_retrieved]
-    unjudged_pairs = pairs[is_retrieved & ~repeats_earlier_pair]
+    pairs["code"] = codes  # equal for documents that look alike
+    judged_pairs = pairs.iloc[: len(judged)]
+    unjudged_pairs = pairs.iloc[len(judged) :]
     lookalikes = unjudged_pairs.merge(judged_pairs, on=["query", "code"], suffixes=("", "_judged"))
     if lookalikes.empty:
         return []

@@ -101,7 +101,8 @@ def kendall(cells: Cells) -> Floats:
     ties_y = _tied_pairs(group, cells.y, weight, n_groups)
     ties_both = sums(group, _n_pairs(weight), n_groups)  # pairs within the same cell
     ties = ties_x + ties_y - ties_both  # on x, y or both
-    # Elements are sorted by x: a pair is discordant if the later one has the smaller y.
+    # Elements are sorted by x, and those with the same x by y. So a pair is discordant if the
+    # later one has the smaller y: such a pair is tied on neither.
     discordant = _inversions(group, cells.y, weight, n_groups)
     concordant = pairs - ties - discordant
     scale = np.sqrt(pairs - ties_x) * np.sqrt(pairs - ties_y)
@@ -119,12 +120,13 @@ def _n_pairs(n_elements: Ints | Floats) -> Floats:
 def _tied_pairs(group: Ints, code: Ints, weight: Ints, n_groups: int) -> Floats:
     """Return the number of pairs of elements with the same code, per group.
 
-    `group`, `code` and `weight`, the number of elements, are those of cells.
+    Elements are given in cells: `group` and `code` are those of the elements of each cell, and
+    `weight` is their number. For example, 2 and 1 elements of the same code have 3 pairs.
     """
-    n_elements = pd.Series(weight).groupby([group, code]).sum()
-    group_of_tie = n_elements.index.get_level_values(0)
-    pairs_of_tie = _n_pairs(n_elements.to_numpy())
-    return sums(group_of_tie.to_numpy(dtype=np.intp), pairs_of_tie, n_groups)
+    cells = pd.DataFrame({"group": group, "code": code, "n_elements": weight})
+    ties = cells.groupby(["group", "code"], as_index=False)["n_elements"].sum()
+    pairs_of_tie = _n_pairs(ties["n_elements"].to_numpy())
+    return sums(ties["group"].to_numpy(), pairs_of_tie, n_groups)
 
 
 def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Floats:
@@ -147,13 +149,26 @@ def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Float
     block = group.astype(np.int64)  # a number for the group and the leading bits
     for bit in reversed(range(n_bits)):
         bit_value = (values >> bit) & 1  # 0 or 1
-        number_of_ones = pd.Series(weight * bit_value)
-        ones_so_far = number_of_ones.groupby(block).cumsum().to_numpy()
-        # Each element with a 0 is the later one of a pair with each 1 before it in the block.
-        pairs_of_cell = np.where(bit_value == 0, weight * ones_so_far, 0)
+        pairs_of_cell = _ones_before_zeros(block, bit_value, weight)
         inversions += sums(group, pairs_of_cell, n_groups)
-        block = 2 * block + bit_value
+        block = 2 * block + bit_value  # the bit is now one of the leading bits
     return inversions
+
+
+def _ones_before_zeros(block: Ints, bit_value: Ints, weight: Ints) -> Ints:
+    """Return the number of pairs of a 1 and a later 0 in the same block, by the cell of the 0.
+
+    For example, the bits 1, 1, 0, 1, 0 of one block have 0, 0, 2, 0, 3 such pairs if each cell has
+    one element.
+
+    Parameters
+    ----------
+    block, bit_value, weight : ndarray of int, shape (n_cells,)
+        The block, the bit and the number of elements of each cell.
+    """
+    n_ones = pd.Series(weight * bit_value)
+    n_ones_before = n_ones.groupby(block).cumsum().to_numpy()
+    return np.where(bit_value == 0, weight * n_ones_before, 0)
 
 
 def pair_tables(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -402,10 +417,14 @@ def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, ob
     top_indicator = is_top.astype(np.float64)
     other_grade = cells.y.astype(np.float64)
 
+    # The difference between documents with the top label and all others, that which the lower
+    # labels let expect, and the difference from the documents with the next label only.
     difference, error = association(cells, top_indicator, other_grade)
-    is_compared = is_top | is_next
-    difference_to_next, error_of_next = association(cells, top_indicator, other_grade, is_compared)
     expected_difference = _expected_difference(view, cells, is_top)
+    has_top_or_next = is_top | is_next
+    difference_to_next, error_to_next = association(
+        cells, top_indicator, other_grade, kept=has_top_or_next
+    )
     return {
         "aspect": view.name,
         "other": other.name,
@@ -413,7 +432,7 @@ def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, ob
         "next": view.scale.grades[next_to_top],
         "z": _number_of_errors(difference, error),
         "expected": _number_of_errors(expected_difference, error),
-        "z_next": _number_of_errors(difference_to_next, error_of_next),
+        "z_next": _number_of_errors(difference_to_next, error_to_next),
     }
 
 
@@ -428,8 +447,8 @@ def _expected_difference(view: AspectView, cells: Cells, is_top: Bools) -> float
     slope = _regression_slope(cells, gains, other_grade, kept=~is_top)
     if slope is None:
         return 0.0
-    # If y were slope * gains for all labels, the association of the top label with y would be slope
-    # times that with the gains.
+    # On the trend, y is slope * gains. An association is a sum that is linear in y, so the slope
+    # can be multiplied afterwards.
     top_indicator = is_top.astype(np.float64)  # 1 for the top label, else 0
     association_with_gains, _ = association(cells, top_indicator, gains)
     return slope * association_with_gains

@@ -136,13 +136,15 @@ def _text_with_numbers(findings: Sequence[Finding], names: str) -> str:
     text = first.finding
     if len(findings) > 1:
         text = _without_name(first).replace(_PLACEHOLDER, names)
-    distinct_numbers = {finding.numbers for finding in findings if finding.numbers}
+    with_numbers = [finding for finding in findings if finding.numbers]
+    distinct_numbers = {finding.numbers for finding in with_numbers}
     if not distinct_numbers:
         return text
     if len(distinct_numbers) == 1:
-        return f"{text} ({first.numbers})"
+        numbers_of_all = with_numbers[0].numbers
+        return f"{text} ({numbers_of_all})"
     numbers_by_aspect = []
-    for finding in findings:
+    for finding in with_numbers:
         numbers_by_aspect.append(f"{finding.aspects}: {finding.numbers}")
     listed = "; ".join(numbers_by_aspect)
     return f"{text} ({listed})"

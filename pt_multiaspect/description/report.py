@@ -200,8 +200,8 @@ def _is_ranking(scores: object) -> bool:
         return False
     for value in scores.values():
         is_score = isinstance(value, int | float)
-        is_score_of_documents = is_score or _is_ranking(value)
-        if not is_score_of_documents:
+        # Any other value must be the dict of the documents of a topic.
+        if not is_score and not _is_ranking(value):
             return False
     return True
 

@@ -218,17 +218,17 @@ def _gap_below_top(view: AspectView) -> str:
     next_to_top = float(label[-2])
     if _is_top_declared(view, top, next_to_top):
         return ""
-    gap = top - next_to_top
-    # The length of the scale of the other labels. Negative ones are codes, too.
+    # The scale of the other labels begins at 0 or higher: negative labels are codes, too.
     lowest = max(float(label[0]), 0.0)
-    length_without_top = next_to_top - lowest
-    if not _exceeds_other_gaps(gap, label[:-1], length_without_top):
+    length_of_others = next_to_top - lowest
+    gap = top - next_to_top
+    if not _exceeds_other_gaps(gap, label[:-1], length_of_others):
         return ""
-    # The label must also be rare, or far above that scale, which has a length of at least 1.
+    # The top label must also be rare, or far away: by several lengths of that scale.
     share = count[-1] / count.sum()
     is_rare = share < _RARE
-    is_far = gap >= _FAR * max(length_without_top, 1.0)
-    if not is_rare and not is_far:
+    is_far = gap >= _FAR * max(length_of_others, 1.0)
+    if not (is_rare or is_far):
         return ""
     percentage = percent(share)
     below = spell(next_to_top)
@@ -274,10 +274,13 @@ def _unrelated_top(comparisons: pd.DataFrame) -> str:
         highest label are on it, in standard errors; and ``expected``, how much higher they would be
         if the trend of the lower labels continued.
     """
-    # A code is unrelated to all other aspects, although a difference is expected on some of them.
+    # A grade would be related to some other aspects, as the lower labels are.
     is_difference_expected = comparisons["expected"].abs() >= _SURELY_DIFFERENT
+    if not is_difference_expected.any():
+        return ""
+    # A code such as 9 for 'not judged' is related to none.
     is_unrelated = comparisons["z"].abs() < _NOT_DIFFERENT
-    if not is_difference_expected.any() or not is_unrelated.all():
+    if not is_unrelated.all():
         return ""
     related_to_lower = comparisons.loc[is_difference_expected, "other"]
     others = ", ".join(related_to_lower)

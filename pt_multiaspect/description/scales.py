@@ -108,36 +108,27 @@ def read_judged(qrels: object, spec: AspectSpec) -> Judged:
         judgments = copy(qrels)
     else:
         judgments = Judgments(qrels)
-    if spec is None:
-        names = judgments.label_names
-    else:
-        names = tuple(spec)
     columns = _columns(qrels)
-    aspects = spec or names
+    if spec is None:
+        # Without names, the aspects are all columns of labels; views of None refuse to have none.
+        views = judgments.views(judgments.label_names or None)
+        return Judged(
+            judgments=judgments, views=views, given=judgments, columns=columns, all_columns=True
+        )
+    names = tuple(spec)
+    off_scale: dict[str, Floats] = {}
+    on_scale = judgments
     try:
-        if not aspects:
-            views = judgments.views(None)  # raises the error that there are none
-        else:
-            views = judgments.views(aspects)
+        views = judgments.views(spec or None)
     except MultiAspectError:
         # Labels that are not grades of declared scales are set aside; other errors remain.
         off_scale = _off_scale_labels(judgments, names, spec)
         if not off_scale:
             raise
         on_scale = _without_off_scale(judgments, names, off_scale)
-        return Judged(
-            judgments=on_scale,
-            views=on_scale.views(spec),
-            given=judgments,
-            off_scale=off_scale,
-            columns=columns,
-        )
+        views = on_scale.views(spec)
     return Judged(
-        judgments=judgments,
-        views=views,
-        given=judgments,
-        columns=columns,
-        all_columns=spec is None,
+        judgments=on_scale, views=views, given=judgments, off_scale=off_scale, columns=columns
     )
 
 
@@ -279,15 +270,15 @@ def _label_table(view: AspectView, off_scale: Floats) -> pd.DataFrame:
 
     The column ``kind`` is 'grade', 'below the scale' or 'out of scale'.
     """
-    used, n_used = used_labels(view)
+    used, n_used = used_labels(view)  # without those of `off_scale`
     scale = view.scale
     is_inferred_scale_of_probabilities = scale.identity and view.inferred
     if is_inferred_scale_of_probabilities:
-        is_below = used < 0
+        is_grade = used >= 0
     else:
-        # Labels above or between the grades are not used, but off the scale.
-        is_below = ~np.isin(used, scale.grades)
-    used_kind = np.where(is_below, "below the scale", "grade")
+        is_grade = np.isin(used, scale.grades)
+    # Labels above the grades or between them are in `off_scale`, so the others are below.
+    used_kind = np.where(is_grade, "grade", "below the scale")
     used_table = pd.DataFrame({"label": used, "count": n_used, "kind": used_kind})
 
     outside, n_outside = np.unique(off_scale, return_counts=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import math
 import re
 import shlex
 from typing import Any, NamedTuple
@@ -270,7 +269,9 @@ def _range_edges(lowest: float, highest: float, is_whole: bool) -> Floats:
     length = highest - lowest
     labels_per_range = max(1, round(length / 10))
     # A rest of more than half as many labels is a range of its own, else part of the last one.
-    n_ranges = math.ceil((length + 1) / labels_per_range - 0.5)
+    n_ranges, rest = divmod(int(length) + 1, labels_per_range)
+    if rest > labels_per_range / 2:
+        n_ranges += 1
     lower_edges = lowest + labels_per_range * np.arange(n_ranges)
     return np.append(lower_edges, highest)
 

@@ -373,7 +373,8 @@ def _warn_of_unknown_ranges(
 
     Such values may be counts, whose aggregate would be a sum.
     """
-    # Only the warning needs the record of measures, which pandas copies in every operation.
+    # The frame has a record of its measures, which the warning reads. pandas would copy it in each
+    # operation, so that values are looked up in a frame without it.
     without_record = without_attrs(perquery)
     labels = _labels_outside(without_record)
     warn_of_unknown_labels("aggregate", perquery, measure_by_label, labels, "values are averaged")
@@ -676,7 +677,11 @@ def _from_scale(value: float, mean: str) -> float:
 
 
 def _unit_range_on_scale(mean: str) -> tuple[float, float]:
-    """Return the minimum and maximum of values in [0, 1] on the scale of `_to_scale`."""
+    """Return the minimum and maximum of values in [0, 1] on the scale of a mean.
+
+    That is the scale of logarithms or of reciprocals. The latter reverse the order: the minimum is
+    the reciprocal of 1.
+    """
     unit_ends = np.array([0.0, 1.0])
     ends = _to_scale(unit_ends, mean)
     low = ends.min()
@@ -821,15 +826,27 @@ def _aggregate_values(
     group : str
         As for `_aggregate_topics`.
     """
-    subject = f"{label} of {name}"
+    subject = f"{label} of {name}"  # for errors
+    # The row of means over groups.
     if options.macro is not None and group == MACRO:
         return _aggregate_groups(values, label, options.macro, options, subject)
+    # The row of one group, or of all topics: as means over seeds or folds, or over topics.
     is_one_group = group != ALL
     if is_one_group:
         subject += f" in the group {group}"
     if options.over is not None:
         return _aggregate_repeats(values, label, options.over, options, subject)
+    return _aggregate_over_topics(values, label, is_one_group, options, subject)
 
+
+def _aggregate_over_topics(
+    values: pd.DataFrame, label: str, is_one_group: bool, options: _Options, subject: str
+) -> dict[str, float]:
+    """Return the mean over topics and the ends of its interval, by column.
+
+    `is_one_group` is whether the topics are one of several groups; for the other parameters, see
+    `_aggregate_values`.
+    """
     mean = _aggregate_cell(values, label, options.weights, options, subject)
     if options.intervals is None:
         return mean

@@ -102,9 +102,9 @@ def _comparing_measures(plan: Plan, outcomes: Sequence[Outcome]) -> list[str]:
         return []
     answers = _first_judged_answers(plan, outcomes)
     values_alone = _evaluate_alone(plan.judgments, measures, answers)
-    values_of_runs = np.stack([outcome.values for outcome in outcomes])
-    # From the shape (n_runs, n_measures, n_queries) to (n_answers, n_measures).
-    values_together = values_of_runs[answers.runs, :, answers.queries]
+    values_of_runs = np.stack([outcome.values.T for outcome in outcomes])  # run × query × measure
+    # An answer's value is that of its run on its query; shape (n_answers, n_measures).
+    values_together = values_of_runs[answers.runs, answers.queries]
 
     comparing: list[str] = []
     for label, measure_alone in zip(measures, values_alone, strict=True):

@@ -143,6 +143,8 @@ def _frame_of_labels(
     further_columns : sequence of str
         The columns of the universe that follow.
     """
+    # `row_values` brings values of documents, as judgments store them, into the order of the rows
+    # of the user's qrels, in which further columns are.
     query = universe.row_values(universe.pool_query)
     docnos = universe.row_values(universe.docnos)
     frame = pd.DataFrame({"qid": universe.qids[query], "docno": docnos})

@@ -275,14 +275,14 @@ def _given_measures(
     measures : object
         Measures in any form accepted by `parse_all`.
     """
-    spellings = dict.fromkeys(labels)
-    given: dict[str, ir_measures.Measure] = {}
+    unknown = dict.fromkeys(labels)  # `find_label` expects labels with measures, here all None
+    measure_of_label: dict[str, ir_measures.Measure] = {}
     for name, measure in parse_all(measures).items():
         # A user may spell the name of a measure in another way than the frame.
-        label = find_label(spellings, name)
-        given[label] = measure
-    check_labels(labels, given)
-    return {label: given[label] for label in labels}
+        label = find_label(unknown, name)
+        measure_of_label[label] = measure
+    check_labels(labels, measure_of_label)
+    return {label: measure_of_label[label] for label in labels}
 
 
 def _measure_of_definition(definition: object) -> ir_measures.Measure | None:
@@ -409,10 +409,12 @@ def find_label(known: Mapping[str, ir_measures.Measure | None], measure: object)
     if len(meant) != 1:
         return text
 
-    # A label without a recorded measure may be the name of one.
+    # A label refers to the measure if it is known to do so, or if it is a name of the measure.
+    measure_meant = meant[0]
     matching_labels: list[str] = []
-    for label, recorded in known.items():
-        if meant[0] in (recorded, find_measure(label)):
+    for label, measure_of_label in known.items():
+        is_known = measure_of_label == measure_meant
+        if is_known or find_measure(label) == measure_meant:
             matching_labels.append(label)
     if len(matching_labels) == 1:
         return matching_labels[0]

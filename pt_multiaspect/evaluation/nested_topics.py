@@ -118,17 +118,17 @@ def nested_levels(qids: Iterable[object]) -> list[pd.Series]:
     The topic 1_2_3 is in the group 1_2 of the innermost level, and 1 of the outermost.
     """
     topics = list(dict.fromkeys(map(str, qids)))
-    groups = pd.Series(topics, index=topics, dtype=object)
     levels: list[pd.Series] = []
+    group_of_topic = pd.Series(topics, index=topics, dtype=object)  # at first, each is its own
     while True:
-        # The groups of one level are the ids of the next.
-        ids = pd.Series(groups.unique(), dtype=object)
-        heads = _find_heads(ids)
-        if heads is None:
+        # The next level groups the groups: 1_2_3 and 1_2_4 are in 1_2, which is in 1.
+        groups = pd.Series(group_of_topic.unique(), dtype=object)
+        outer_groups = _find_heads(groups)  # in the same order, None if names suggest none
+        if outer_groups is None:
             return levels
-        head_of_id = dict(zip(ids, heads, strict=True))
-        groups = groups.map(head_of_id).astype(object)
-        levels.append(groups)
+        outer_group_of = dict(zip(groups, outer_groups, strict=True))
+        group_of_topic = group_of_topic.map(outer_group_of).astype(object)
+        levels.append(group_of_topic)
 
 
 def _find_heads(ids: pd.Series) -> pd.Series | None:
@@ -234,8 +234,8 @@ def _is_numbered_as_clef(parts: pd.DataFrame) -> bool:
 
 def _are_dates(ids: pd.Series) -> bool:
     """Return whether at least half of the ids are dates."""
-    n_dates = ids.map(_DATE.fullmatch).count()
-    return bool(2 * n_dates >= len(ids))
+    is_date = ids.map(_DATE.fullmatch).notna()  # no match is None
+    return bool(2 * is_date.sum() >= len(ids))
 
 
 def _is_same_partition(groups: pd.Series, by: pd.Series) -> bool:

@@ -305,22 +305,22 @@ class Evaluator:
             runs = [str(name) for name in names]
         refuse_unknown(rows["name"].unique(), runs, "values of the runs")
 
-        # A part without judged queries has one row, without a value, that only tells its run.
+        # A part without judged queries has one row, without a value, that only names its run.
         has_no_value = rows["value"].isna()
         is_judged = rows["qid"].isin(self._plan.judgments.qids)
-        only_tells_run = has_no_value & ~is_judged
-        values_of_queries = rows[~only_tells_run]
-        check_one_value(values_of_queries)
-        self._check_all_runs(runs, values_of_queries, rows[only_tells_run])
+        only_names_run = has_no_value & ~is_judged
+        rows_of_queries = rows[~only_names_run]
+        check_one_value(rows_of_queries)
+        self._check_all_runs(runs, rows_of_queries, rows[only_names_run])
 
-        # Runs × measures × queries, NaN for missing values. A query may lack all measures of a run.
-        values = self._read_values(runs, values_of_queries)
+        # A run that lacks all measures of a query was not evaluated on it.
+        values = self._read_values(runs, rows_of_queries)  # runs × measures × queries
         is_missing = np.isnan(values)
         lacks_query = np.asarray(is_missing.all(axis=1))  # runs × queries
         self._check_all_measures(runs, is_missing, lacks_query)
         if self._by == "run":
-            self._check_all_queries(runs, lacks_query)
-        # With parts of runs, queries that are in no part count as empty rankings.
+            self._check_all_queries(runs, lacks_query)  # whole runs have all queries
+        # Parts of runs have their own queries. Those that are in no part are empty rankings.
         if lacks_query.any():
             values = self._fill_empty_rankings(values, lacks_query)
             self._warn_of_missing_topics(runs, lacks_query)
@@ -507,19 +507,20 @@ def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
     has_queries = "qid" in rows.columns or "query_id" in rows.columns
     if has_runs and has_queries:
         return rows
-    key = _key_of_group(frame)
-    is_by_one_column = key is not None and not isinstance(key, tuple)
-    if is_by_one_column and has_queries:
-        return rows.assign(name=key)
-    if is_by_one_column and has_runs:
+    key = _key_of_group(frame)  # None without a group
+    is_by_several_columns = isinstance(key, tuple)
+    is_by_one_column = key is not None and not is_by_several_columns
+    if has_runs and is_by_one_column:
         return rows.assign(qid=key)
+    if has_queries and is_by_one_column:
+        return rows.assign(name=key)
     if has_runs:
         # Missing query ids are an error of the run that is read from the rows.
         return rows
 
     got = choices(rows.columns)
     remedy = ""
-    if isinstance(key, tuple):
+    if is_by_several_columns:
         remedy = (
             ". In pandas, apply leaves out the columns of groups: use [ev(part) for _, part "
             "in table.groupby(...)]"

@@ -44,7 +44,8 @@ def check_all_topics(measures: object, purpose: str) -> None:
     purpose : str
         Why the caller evaluates all topics.
     """
-    # None stands for the choice of the suite; other measures are over all judged topics.
+    # Without a choice of the user (None), a suite determines its topics; measures that are no
+    # suite are over all judged topics.
     topics = check_average_over(None, measures)
     if topics == JUDGED:
         return

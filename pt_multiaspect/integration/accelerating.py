@@ -231,12 +231,12 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
         rankings = Rankings(frame, self._prepared.judgments)
         row_of_qid = _rows_by_judged_qid(rankings, self._prepared.judgments)
         metrics = self._metrics(run, frame, rankings, row_of_qid)
-        # Measures in no group come last: pytrec_eval confuses them with others when it computes all
-        # of them together. A dict contains each key once, in the order of the first ones.
-        keys = dict.fromkeys([*self._order(row_of_qid), *metrics])
-        for measure_and_qid in keys:
+        for measure_and_qid in self._order(row_of_qid):
             if measure_and_qid in metrics:
-                yield metrics[measure_and_qid]
+                yield metrics.pop(measure_and_qid)
+        # Some measures may be in no group of pytrec_eval, which confuses them with others when it
+        # computes all of them together: their values come last.
+        yield from metrics.values()
 
     def _order(self, qids: Iterable[str]) -> Iterator[tuple[AnyMeasure, str]]:
         """Yield measures and queries in the order of the results of pytrec_eval."""

@@ -103,11 +103,11 @@ def split_measures(text: str) -> list[str]:
     parts = [""]
     for position, is_outside in enumerate(_is_outside(text)):
         character = text[position]
-        if is_outside and _separates(text, position):
+        if not is_outside:
+            parts[-1] += character
+        elif _separates(text, position):
             parts.append("")
-        elif is_outside and character.isspace():
-            continue  # beside a sign
-        else:
+        elif not character.isspace():  # whitespace beside @ or = is left out
             parts[-1] += character
     return [part for part in parts if part]
 

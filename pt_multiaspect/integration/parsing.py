@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import ir_measures
 import pandas as pd
@@ -149,10 +149,11 @@ def refuse_other_name(alias: str, measure: ir_measures.Measure) -> None:
 
 
 def _may_be_called(measure: ir_measures.Measure, namesakes: Sequence[ir_measures.Measure]) -> bool:
-    """Return whether the name of some measures is true of another measure, which it may alias.
+    """Return whether the name of some measures may be an alias of a measure.
 
     The measure must be one of these, with the parameters that they have, and any further ones. Or
-    it evaluates such a measure, its base, on relevance (`On`) or on subtopics (`Subtopics`).
+    it must evaluate one of them, its base, on relevance (`On`) or on subtopics (`Subtopics`): it
+    may be called AP if it is ``On(base='AP')``.
 
     Parameters
     ----------
@@ -285,22 +286,35 @@ def _parse_text(text: str) -> list[ir_measures.Measure]:
     if text in _OTHER_TRACK_NAMES:
         raise MultiAspectError(f"the tracks' {text} {_OTHER_TRACK_NAMES[text]}")
     _check_trec_name(text)
-    trec_error = ""
+    name = _read_trec_name(text)
+    if not name.members:
+        return [_parse_ir_measures_name(text, name.is_unsupported)]
+    if name.left_out:
+        warn_once(
+            f"{text} is evaluated without {choices(name.left_out)}, which ir-measures does not "
+            "support; list measures by name to choose others"
+        )
+    return [check_params(member) for member in name.members]
+
+
+class _TrecName(NamedTuple):
+    """What a text means as a name of trec_eval."""
+
+    #: The measures that it names, such as those of 'official'; none if it is no name of trec_eval.
+    members: Sequence[ir_measures.Measure] = ()
+    #: The names of measures that belong to them, but are not supported by ir-measures.
+    left_out: Sequence[str] = ()
+    #: Whether it names a single measure that is not supported.
+    is_unsupported: bool = False
+
+
+def _read_trec_name(text: str) -> _TrecName:
+    """Return what a text means as a name of trec_eval, such as ``map`` or ``P_5,10``."""
     try:
         members, left_out = trec_names(text)
     except ValueError as error:
-        members, left_out = [], []
-        trec_error = str(error)
-    is_trec_name = len(members) > 0
-    if not is_trec_name:
-        is_unsupported = "not yet supported" in trec_error  # a name of trec_eval all the same
-        return [_parse_ir_measures_name(text, is_unsupported)]
-    if left_out:
-        warn_once(
-            f"{text} is evaluated without {choices(left_out)}, which ir-measures does not "
-            "support; list measures by name to choose others"
-        )
-    return [check_params(member) for member in members]
+        return _TrecName(is_unsupported="not yet supported" in str(error))
+    return _TrecName(members, left_out)
 
 
 def _parse_ir_measures_name(text: str, is_unsupported: bool) -> ir_measures.Measure:
@@ -552,7 +566,8 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     if rel is not None and "rel" not in measure.params:
         # RBP has no default, and ir-measures cannot compute it without rel; `evaluate` uses 1.
         is_rbp = isinstance(measure, type(RBP))
-        if is_rbp or rel.default == 1:
+        counts_from_1 = rel.default == 1
+        if is_rbp or counts_from_1:
             measure = measure(rel=1)
     return measure_on_relevance(measure)
 

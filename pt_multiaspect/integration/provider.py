@@ -56,12 +56,13 @@ class LastJudgments(threading.local):
         Results are cached by measure, and the class of a user's measure may have changed since.
         """
         if not isinstance(qrels, pd.DataFrame):
-            return Judgments.of(qrels)
-        last = self.of(qrels)
-        # A copy of judgments, like a pickled one, has the qrels, but no cached results.
-        without_results = copy(last)
-        # The hash table of pairs depends on the qrels only, so that all copies have the same.
-        without_results._share_pairs(last)
+            return Judgments.of(qrels)  # new judgments, unless qrels are judgments
+        # The judgments of the last frame are kept, with what they cache. `copy` makes judgments of
+        # the same qrels that cache nothing.
+        judgments = self.of(qrels)
+        without_results = copy(judgments)
+        # The hash table of pairs is not a result of a measure, and slow to build: it is shared.
+        without_results._share_pairs(judgments)
         return without_results
 
 
@@ -183,10 +184,9 @@ def _check_documents(data: Any, what: str) -> None:
     """Raise an error if `data` is a frame of answers, without documents; it is named `what`."""
     if not isinstance(data, pd.DataFrame):
         return
-    # There is such a remedy only for frames of answers.
-    remedy = answers_remedy(data.columns)
-    if remedy:
-        # This raises an error with the remedy, as no column has documents.
+    is_frame_of_answers = bool(answers_remedy(data.columns))  # others need no remedy
+    if is_frame_of_answers:
+        # It has no column of documents, so that this check raises an error.
         check_id_column(data, DOCUMENT_COLUMNS, what)
 
 
@@ -201,11 +201,10 @@ def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
     measures = list(measures)
     of_relevance = [measure for measure in measures if reads_relevance_only(measure)]
     of_all_columns = [measure for measure in measures if measure not in of_relevance]
-    labelled = qrels
-    if of_relevance:
-        labelled = _labelled_pairs(qrels, of_relevance)
-    # Measures of one kind need one evaluator only.
-    if not of_relevance or not of_all_columns:
+    if not of_relevance:
+        return _original(measures, qrels)
+    labelled = _labelled_pairs(qrels, of_relevance)
+    if not of_all_columns:
         return _original(measures, labelled)
     _warn_of_missing_values(of_relevance, qrels, labelled)
     evaluator_of_relevance = _original(of_relevance, labelled)

@@ -85,17 +85,13 @@ def experiment(call: Call) -> Any:
     measures = _by_column(arguments["eval_metrics"])
     _refuse_other_frames(arguments.get("qrels"))
 
-    # Values are averaged unless all that is asked for are values per query.
-    returns_perquery_only = arguments.get("perquery") is True
-    saves_means = arguments.get("save_dir") is not None
-    if returns_perquery_only:
-        returns_table_of_means = False
-        averages_values = saves_means
-    else:
-        returns_table_of_means = arguments.get("dataframe") is not False
-        averages_values = True
+    # Means are returned, as a table or a dict, unless only values per query are asked for.
+    returns_means = arguments.get("perquery") is not True
+    returns_table_of_means = returns_means and arguments.get("dataframe") is not False
     _warn_of_directions(measures, arguments, returns_means=returns_table_of_means)
-    if averages_values:
+    # A directory of results always has means.
+    saves_means = arguments.get("save_dir") is not None
+    if returns_means or saves_means:
         _check_topics(measures, arguments)
 
     result = call()
@@ -254,10 +250,10 @@ def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
         if column not in measure_of_column:
             measure_of_column[column] = measure
             continue
-        # Another measure has the same name. If that is because both are printed alike, the
-        # evaluator warns of it.
-        is_given_name = column in aliases or column != str(measure)
-        if is_given_name:
+        # Another measure has the same name. Measures may be printed alike: the evaluator warns of
+        # this. An alias, or another name that the user gave, is an error.
+        is_printed_form = column == str(measure) and column not in aliases
+        if not is_printed_form:
             raise MultiAspectError(
                 f"two different measures have the name {column!r}; give them distinct aliases"
             )

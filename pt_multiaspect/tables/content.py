@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
@@ -160,11 +160,12 @@ def _distinct_heads(known: Mapping[str, ir_measures.Measure | None]) -> dict[str
         if longer_heads is None:
             continue
         for label, longer_head in zip(labels, longer_heads, strict=True):
-            is_short = label == short_heads[label]
-            is_unique = all_short_heads.count(label) == 1
-            if is_short and is_unique:
-                continue  # the label remains the head
-            heads[label] = longer_head
+            # A label without parameters is its own short head, and remains the head, unless
+            # another label has the same one.
+            has_parameters = label != short_heads[label]
+            is_shared = all_short_heads.count(short_heads[label]) > 1
+            if has_parameters or is_shared:
+                heads[label] = longer_head
     return heads
 
 
@@ -529,8 +530,8 @@ class Comparisons:
         has_sign = tests["significant"]
         if (excludes_zero == has_sign).all():
             return ""
-        # The intervals are by the t-test, too, but with Bonferroni's correction. Holm's correction,
-        # that of the signs, finds more differences.
+        # Intervals are always by the t-test, with Bonferroni's correction. Signs by the t-test have
+        # Holm's correction, which finds more differences; signs by other tests differ anyhow.
         if self.test == "t":
             return " A sign beside an interval that includes 0 is what Holm’s correction gains."
         return f" Signs are by the {_TESTS[self.test]}, and can differ."
@@ -543,17 +544,19 @@ class Comparisons:
         """
         if self.test == "tukey":
             return ", for all pairs"
+        if self.correction is None:
+            return ""
         joint_confidence = 1 - self.alpha
-        has_one_comparison = levels == [joint_confidence]
-        if self.correction is None or has_one_comparison:
+        is_single_comparison = levels == [joint_confidence]
+        if is_single_comparison:
             return ""
         if self.correction == "fdr_bh":
             return f", false coverage rate {self.alpha:g}"
-        have_different_numbers = len(levels) > 1  # of comparisons, the measures
-        if have_different_numbers:
+        # Measures may have different numbers of comparisons, and so different levels.
+        if len(levels) > 1:
             level = level_text(joint_confidence)
             return f", {level} for all of a measure"
-        # Each of n comparisons has the level 1 - alpha / n.
+        # The level is 1 - alpha / n for n comparisons, from which follows n.
         alpha_of_each = 1 - levels[0]
         n_comparisons = round(self.alpha / alpha_of_each)
         joint = joint_level(joint_confidence, n_comparisons)
@@ -578,10 +581,13 @@ class Comparisons:
         """
         tests = self.tests[self.tests["measure"] == label]
         row_keys = _row_keys(means)
-        signs_of_tests = tests[row_keys].assign(signs=self._signs_of_tests(tests))
-        signs_of_rows = signs_of_tests.groupby(row_keys, sort=False, as_index=False).agg("".join)
-        signs = means[row_keys].merge(signs_of_rows, on=row_keys, how="left")["signs"]
-        return signs.fillna("").tolist()
+        # A row is identified by a tuple of its group, if there are groups, and its system.
+        row_of_test = tests[row_keys].itertuples(index=False, name=None)
+        signs_of_row: defaultdict[tuple[object, ...], str] = defaultdict(str)
+        for row, sign in zip(row_of_test, self._signs_of_tests(tests), strict=True):
+            signs_of_row[row] += sign
+        rows = means[row_keys].itertuples(index=False, name=None)
+        return [signs_of_row[row] for row in rows]
 
     def _signs_of_tests(self, tests: pd.DataFrame) -> pd.Series[str]:
         """Return the sign of each test, '' if it finds nothing.
@@ -615,11 +621,13 @@ def _median_detectable(comparisons: Comparisons) -> dict[str, float]:
 
     Measures that are not averaged, or whose differences do not vary, have none.
     """
-    # At such a level, tests of equal systems find differences with the probability POWER or more.
+    # A test at the level alpha finds a difference of 0 with the probability alpha: if that is POWER
+    # or more, no difference is too small to be detected.
     if comparisons.alpha >= POWER:
         return {}
     known = measures_by_label(comparisons.perquery)
     structure = comparisons.structure
+    baselines = list(comparisons.signs)
     medians = {}
     for label, rows in by_measure(comparisons.perquery):
         qids = rows["qid"].unique().tolist()
@@ -631,7 +639,7 @@ def _median_detectable(comparisons: Comparisons) -> dict[str, float]:
             cluster = {str(qid): structure.clusters[str(qid)] for qid in qids}
         detectable = detectable_difference(
             rows,
-            baseline=list(comparisons.signs),
+            baseline=baselines,
             power=POWER,
             alpha=comparisons.alpha,
             correction=comparisons.correction,
@@ -901,21 +909,25 @@ def _marks_notes(
         The number of topics in words.
     """
     has_marked_values = bool(marks - {""})
-    if comparisons is None:
-        note = topics
-        note_in_text = topics
-        if not has_marked_values:
+    if not has_marked_values:
+        if comparisons is None:
             return []
-    else:
         note = comparisons.mark_note(heads, topics)
-        room = WIDTH - len("* best; .")  # in a line of text
-        note_in_text = comparisons.mark_note_in_text(heads, topics, room)
-        if not has_marked_values:
-            return [Sentence(f"{note}.")]
+        return [Sentence(f"{note}.")]
+
     best = "Best values in bold"
     if "second" in marks:
         best += ", second best underlined"
-    return [Sentence(f"{best}; {note}.", in_text=f"* best; {note_in_text}.")]
+    # In text, the note is to fit into one line with its beginning.
+    best_in_text = "* best"
+    if comparisons is None:
+        note = topics
+        note_in_text = topics
+    else:
+        note = comparisons.mark_note(heads, topics)
+        room = WIDTH - len(f"{best_in_text}; .")
+        note_in_text = comparisons.mark_note_in_text(heads, topics, room)
+    return [Sentence(f"{best}; {note}.", in_text=f"{best_in_text}; {note_in_text}.")]
 
 
 def _interval_notes(

@@ -127,14 +127,13 @@ def _style_best(styler: Styler, texts: pd.DataFrame, rows: Sequence[Sequence[Cel
     styles = pd.DataFrame(style_rows, texts.index, texts.columns)
     # With axis=None, pandas calls the function once, for the styles of all cells.
     styler = styler.apply(lambda _: styles, axis=None)
-    # Where an interval follows a marked number, only the number has a style.
+    # Where an interval follows a marked number, in `after`, the number alone has a style.
     for column, head in enumerate(texts.columns):
-        cells = [row[column] for row in rows]
+        marks_before_interval = [row[column].mark if row[column].after else "" for row in rows]
         for mark, style in _STYLES.items():
-            has_styled_number = [cell.mark == mark and bool(cell.after) for cell in cells]
-            marked_rows = texts.index[has_styled_number]
-            formatter = partial(_mark_number, style)
-            styler = styler.format(formatter, subset=(marked_rows, [head]))
+            is_marked = np.equal(marks_before_interval, mark)
+            format_cell = partial(_mark_number, style)
+            styler = styler.format(format_cell, subset=(texts.index[is_marked], [head]))
     return styler
 
 
@@ -408,9 +407,10 @@ def _read_values(perquery: Any, measures: object) -> tuple[pd.DataFrame, dict[st
     lowest_values = [matrix.min() for matrix in values_by_label.values()]
     labels = list(map(str, values_by_label))
     known = _known_measures(rows, labels, given)
-    # Values below 0 show that somebody negated a measure. For this, the lowest value of each
-    # measure is enough: like values of one system on one topic.
-    values = np.reshape(lowest_values, (1, 1, len(labels)))
+    # Values below 0 show that somebody negated a measure, so that its lowest value is enough. The
+    # check expects values of systems on topics, shape (n_systems, n_topics, n_measures).
+    values_of_one_system = np.array([lowest_values])
+    values = np.array([values_of_one_system])
     check_directions(rows, values, labels, known, "systems_table")
     names = rows["name"].map(str)
     measure_labels = rows["measure"].map(str)
