@@ -156,7 +156,13 @@ def test_statements(params: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("term", [RankBiasedStopping(0.8, None), Effort(0.8, None)], ids=str)
+@pytest.mark.parametrize(
+    "term",
+    [
+        pytest.param(RankBiasedStopping(0.8, None), id="stopping"),
+        pytest.param(Effort(0.8, None), id="effort"),
+    ],
+)
 def test_statements_of_its_terms(term: Any) -> None:
     """RBU sums two terms: where users stop, and what examining the ranks costs them."""
     check_measure(term)
