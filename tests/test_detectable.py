@@ -97,6 +97,14 @@ def test_power_grows_with_topics_and_differences(
     assert (more >= powers - 1e-7).all()
 
 
+def test_there_is_at_least_one_degree_of_freedom() -> None:
+    """Two clusters of very different sizes would have 0.6 * 2 - 1 = 0.2 degrees of freedom."""
+    effects = np.array([0.5, 2.0, 20.0])
+    power_of_equal_sizes = power_of_t_test(effects, np.array(2), 0.05)
+    power = power_of_t_test(effects, np.array(2), 0.05, freedom_ratio=0.6)
+    assert power.tolist() == power_of_equal_sizes.tolist()
+
+
 @given(st.floats(0.01, 20), st.floats(0.5, 0.99), st.floats(1e-6, 0.1))
 def test_the_least_number_of_topics_is_the_least(effect: float, power: float, alpha: float) -> None:
     (n,) = topics_needed(np.array([effect]), power, alpha)

@@ -136,6 +136,15 @@ def test_gains_with_gaps_are_not_set_to_what_a_document_cannot_have() -> None:
     assert highest_without_gaps > highest
 
 
+def test_a_maximum_below_many_other_rises_is_found() -> None:
+    """Choices are left out only if no document that rises further could reach the maximum."""
+    sets = [[0.0045, 0.0047, 0.0892], [0.0, 0.4, 0.5], [0.1], [0.0214, 0.062, 0.0634]]
+    discounts = 1 / np.log2(np.arange(4) + 2.0)
+    third_first = np.array([[0.5, discounts[1], 1.0, discounts[3]]])  # the third document is first
+    (highest,) = highest_ratios(third_first, attainable(sets, discounts)).value
+    assert highest == pytest.approx(enumerate_ratios(third_first[0], sets, discounts), rel=1e-12)
+
+
 @pytest.mark.parametrize("factor", [1e-6, 1e-300, 2.0**52])
 def test_the_unit_of_gains_makes_no_difference(factor: float) -> None:
     rng = np.random.default_rng(3)

@@ -594,6 +594,34 @@ def test_classes_do_not_depend_on_the_unit_of_a_distance(half_distance: str, uni
     assert Order.from_distance(TWO, lambda gaps: sum(gaps) * unit).n_classes == built_in.n_classes
 
 
+def test_the_error_of_a_distance_that_decreases_names_two_tuples() -> None:
+    """At the gap .5 of relevance the distance is 4.5, at the gap 1 it is only 4."""
+    aspects = {"relevance": Aspect(2), "credibility": Aspect(1)}
+    expected = (
+        r"decreases when the gap of relevance increases: "
+        r"4\.5 for the gaps \[0\.5 1\. *\], 4 for \[1\. 1\.\]"
+    )
+    with pytest.raises(MultiAspectError, match=expected):
+        Order.from_distance(aspects, lambda gaps: 5 - gaps[0])
+
+
+def test_rounding_errors_of_large_distances_are_no_decrease() -> None:
+    """0.1 + 0.2 is above 0.3 by a rounding error, which is 6e-8 here."""
+    aspects = {"relevance": Aspect(2), "credibility": Aspect(1)}
+    distance_of_gap = {0.0: 0.0, 0.5: 1e9 * (0.1 + 0.2), 1.0: 1e9 * 0.3}
+    assert distance_of_gap[0.5] > distance_of_gap[1.0]
+    order = Order.from_distance(aspects, lambda gaps: distance_of_gap[gaps[0]])
+    tuple_weights = order.weights(np.array([[0, 1], [1, 1], [2, 1]]))
+    assert tuple_weights[0] == tuple_weights[1] < tuple_weights[2]
+
+
+def test_only_named_orders_are_printed_with_a_name() -> None:
+    weights = {(1, 0): 1.0, (1, 1): 2.0}
+    aspects = ["relevance", "credibility"]
+    assert repr(Order(weights, aspects, name="named")).endswith("name='named')")
+    assert "name=" not in repr(Order(weights, aspects))
+
+
 def test_distances_and_orders_are_told_apart() -> None:
     order = Order(
         {(0, 0): 0, (1, 0): 1, (1, 1): 2}, ["relevance", "credibility"], name="told-apart"
