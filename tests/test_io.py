@@ -681,8 +681,8 @@ ids = st.text(
     min_size=1,
     max_size=6,
 ) | st.sampled_from(["NA", "nan", "1", "01", "1.0", "#", '"', "''"])
-# A line that begins with # is a comment.
-queries = ids.filter(lambda name: not name.startswith("#"))
+# A line that begins with # is a comment, and a file that begins with {} or [] is JSON.
+queries = ids.filter(lambda name: not name.startswith(("#", "{", "[")))
 integers = st.integers(-(2**53), 2**53)
 floats = st.floats(allow_nan=False, allow_infinity=False)
 separators = st.sampled_from([" ", "\t", "  ", " \t"])
