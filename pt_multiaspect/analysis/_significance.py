@@ -846,7 +846,8 @@ def _bootstrap(
     lowest_u = observed_u - TOLERANCE  # samples that are equal but for rounding errors count
     # Samples are drawn from sums whose mean is 0.
     shifted = _shift_to_zero(sums, means, largest_error, clusters)
-    position = _position_in_bootstrap(n_resamples, alpha)
+    # Of samples that are sorted upwards, the lowest significant one is at this index.
+    position = n_resamples - _number_significant(n_resamples, alpha)
     levels = np.empty(n_pairs)
     required = np.empty(n_pairs)
     for part, x, u in _bootstrap_samples(shifted, counts):
@@ -902,14 +903,10 @@ def _x_at_position(x: Floats, u: Floats, position: int) -> Floats:
     return np.asarray(x[pairs, sample_of_pair])
 
 
-def _position_in_bootstrap(n_resamples: int, alpha: float) -> int:
-    """Return the index of the lowest significant sample, if samples are sorted upwards.
-
-    Of 1000 samples, 50 are significant at α = 0.05: those from index 950 on.
-    """
-    rounding_error = 1e-9  # 0.05 * 1000 may be just above 50
-    n_significant = math.ceil(n_resamples * alpha - rounding_error)
-    return n_resamples - n_significant
+def _number_significant(n_samples: int, alpha: float) -> int:
+    """Return how many samples are significant: of 1000 samples, 50 at α = 0.05."""
+    rounding_error = 1e-9  # 0.07 * 100 is just above 7
+    return math.ceil(n_samples * alpha - rounding_error)
 
 
 def _shift_to_zero(
@@ -961,10 +958,7 @@ def _critical_position(n_resamples: int, alpha: float) -> int:
     50 are significant at α = 0.05, so that 49 resamples are, those from index 950 on. If no
     resample can be significant, it is the last index.
     """
-    n_samples = n_resamples + 1
-    rounding_error = 1e-9  # 0.05 * 1000 may be just above 50
-    n_significant = math.ceil(n_samples * alpha - rounding_error)
-    n_significant_resamples = n_significant - 1
+    n_significant_resamples = _number_significant(n_resamples + 1, alpha) - 1
     if n_significant_resamples == 0:
         return n_resamples - 1
     return n_resamples - n_significant_resamples

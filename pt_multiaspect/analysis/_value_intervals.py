@@ -534,17 +534,32 @@ class LabelIntervals:
 
         `completions` are grades, completions × missing labels of the topic.
         """
-        documents = self.documents_of_topic(topic)
+        labels = self.fill_copies(self.documents_of_topic(topic), completions)
+        values_of_topic = self.values_of_copies(np.array([topic]), labels)
+        return values_of_topic[:, :, 0]  # of the only topic
+
+    def fill_copies(self, documents: Ints, completions: Floats) -> Floats:
+        """Return copies of the labels of some documents, with missing ones filled.
+
+        Parameters
+        ----------
+        documents : ndarray of int
+            Rows of the documents.
+        completions : ndarray of float, copies × missing labels of these documents
+            By aspect, and then by document.
+
+        Returns
+        -------
+        ndarray of float, copies × aspects × documents
+        """
         # Missing labels that do not matter remain at the lowest grade.
         lowest_labels = self.lowest_labels[:, documents]  # aspects × documents
-        copies = [lowest_labels] * len(completions)
-        labels = np.stack(copies)  # completions × aspects × documents
-        # The aspect and the document of each missing label.
+        labels = np.repeat(lowest_labels[None], len(completions), axis=0)
+        # The aspect and the document of each missing label, in the order of `completions`.
         is_missing = self.missing[:, documents]
         aspect, document = np.nonzero(is_missing)
         labels[:, aspect, document] = completions
-        values_of_topic = self.values_of_copies(np.array([topic]), labels)
-        return values_of_topic[:, :, 0]  # of the only topic
+        return labels
 
     def documents_of_topic(self, topic: int) -> Ints:
         """Return the indices of the documents of a topic in the universe, sorted by topic."""
@@ -660,7 +675,7 @@ class _TermIntervals:
 
     @cached_property
     def allowed(self) -> Bools:
-        """Which levels of gain documents with each pattern can have, patterns × levels.
+        """A mask of the levels of gain that documents with each pattern can have, patterns × levels.
 
         A level is an index of `self.levels`, the distinct gains.
         """

@@ -595,15 +595,8 @@ def _drawn_labels(
     # One row per draw, and one column per missing label: by aspect, and then by document.
     drawn = draw_labels(model, search.universe, views, missing_of_views, seed, draws)
 
-    known_labels = search.lowest_labels[:, documents]  # aspects × documents
-    copies = [known_labels] * len(draws)
-    labels = np.stack(copies)  # draws × aspects × documents
-    # The aspect and the document of each missing label. These are the labels that were drawn, as
-    # none is missing of other documents, or matters of unread aspects; `nonzero` has their order.
-    is_missing = search.missing[:, documents]
-    aspect, document = np.nonzero(is_missing)
-    labels[:, aspect, document] = drawn
-    return labels
+    # These are all missing labels that matter: none is missing of other documents or unread aspects.
+    return search.fill_copies(documents, drawn)
 
 
 def _frame_of_runs(completions: _Completions, names: Sequence[Any]) -> pd.DataFrame:

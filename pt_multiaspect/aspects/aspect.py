@@ -569,7 +569,7 @@ class Scale:
 
     @property
     def is_fractional(self) -> bool:
-        """Whether any grade is not a whole number."""
+        """Return whether any grade is not a whole number."""
         is_fraction = self.grades != np.floor(self.grades)
         return bool(is_fraction.any())
 

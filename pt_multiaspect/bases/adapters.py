@@ -72,7 +72,7 @@ class Adapter(Base):
 
     @property
     def equals_original(self) -> bool:
-        """Whether ir-measures returns the same values with these parameters."""
+        """Return whether ir-measures returns the same values with these parameters."""
         return self.EQUALS_ORIGINAL
 
 

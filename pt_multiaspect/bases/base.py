@@ -216,7 +216,7 @@ class Base(ABC):
 
     @property
     def accepts_cutoff(self) -> bool:
-        """Whether the measure has a cutoff parameter."""
+        """Return whether the measure has a cutoff parameter."""
         return "cutoff" in self.SUPPORTED_PARAMS
 
     @property
@@ -235,7 +235,7 @@ class Base(ABC):
 
     @property
     def reads_gains(self) -> bool:
-        """Whether the measure depends on gains."""
+        """Return whether the measure depends on gains."""
         return not self.BINARY
 
     def check_complete(self) -> None:

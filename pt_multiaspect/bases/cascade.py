@@ -35,7 +35,7 @@ class ReciprocalRank(Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Whether there is no cutoff; with one, ir-measures breaks ties as MS MARCO does."""
+        """Return whether there is no cutoff; with one, ir-measures breaks ties as MS MARCO does."""
         return self.cutoff is None
 
     def score(self, ranking: Ranking, target: Target) -> Floats:

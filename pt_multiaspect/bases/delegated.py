@@ -76,12 +76,12 @@ class Delegated(Adapter):
 
     @property
     def _is_binarised(self) -> bool:
-        """Whether the measure depends only on which labels reach ``rel``."""
+        """Return whether the measure depends only on which labels reach ``rel``."""
         return self.BINARY and (self.rel is not None or self.SUPPORTED_PARAMS["rel"].default == 1)
 
     @property
     def reads_gains(self) -> bool:
-        """Whether the measure depends on gains."""
+        """Return whether the measure depends on gains."""
         return not self._is_binarised
 
     def gain(self, target: Target) -> Floats:

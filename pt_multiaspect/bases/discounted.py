@@ -31,12 +31,12 @@ class NDCG(LinearBase, Adapter):
 
     @property
     def _exponentiates(self) -> bool:
-        """Whether the gain is 2^label - 1."""
+        """Return whether the gain is 2^label - 1."""
         return bool(self["dcg"] == "exp-log2")
 
     @property
     def _maps_labels(self) -> bool:
-        """Whether the parameter ``gains`` maps labels to gains."""
+        """Return whether the parameter ``gains`` maps labels to gains."""
         return "gains" in self.params
 
     def statements(self) -> Statements:
@@ -50,7 +50,10 @@ class NDCG(LinearBase, Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Whether the gain is the label; with 2^label - 1, gdeval rounds values to five digits."""
+        """Return whether the gain is the label.
+
+        With 2^label - 1, ir-measures calls gdeval, which rounds values to five digits.
+        """
         return not self._exponentiates
 
     def gain(self, target: Target) -> Floats:
@@ -129,7 +132,7 @@ class RankBiasedPrecision(LinearBase, Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Whether no value differs from that of ir-measures.
+        """Return whether no value differs from that of ir-measures.
 
         ir-measures computes RBP only with ``rel`` and without a cutoff, and then breaks ties in
         another way. In the other cases it raises an error, so there is no value that could differ.

@@ -262,7 +262,10 @@ class Judged(Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Whether there is no cutoff; with one, ir-measures breaks ties by docno, ascending."""
+        """Return whether there is no cutoff.
+
+        With one, ir-measures breaks ties by docno, ascending.
+        """
         return self.cutoff is None
 
 

@@ -298,7 +298,7 @@ def _parse_text(text: str) -> list[ir_measures.Measure]:
 
 
 class _TrecName(NamedTuple):
-    """What a text means as a name of trec_eval."""
+    """The meaning of a text as a name of trec_eval."""
 
     #: The measures that it names, such as those of 'official'; none if it is no name of trec_eval.
     members: Sequence[ir_measures.Measure] = ()

@@ -273,7 +273,7 @@ class _RunFile:
 
     @property
     def is_mteb(self) -> bool:
-        """Whether the file has predictions of MTEB."""
+        """Return whether the file has predictions of MTEB."""
         return is_json(self.data) and self.predictions.is_mteb
 
     def read_rows(self) -> pd.DataFrame:

@@ -352,7 +352,7 @@ class _Sums(NamedTuple):
 
 
 class _Choices(NamedTuple):
-    """What 0, 1, … rising documents add to both sums, shape (n_open + 1,)."""
+    """Amounts that 0, 1, … rising documents add to both sums, shape (n_open + 1,)."""
 
     numerator: Floats
     ideal: Floats

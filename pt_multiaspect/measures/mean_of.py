@@ -43,7 +43,7 @@ class MeasureMean(TermMean):
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether lower is better for the members, which agree."""
+        """Return whether lower is better for the members, which agree."""
         return any(member.lower_is_better for member, _ in self.members)
 
     @property
@@ -354,7 +354,7 @@ class _MeanOf(MeasureMean):
 
     @property
     def accepts_cutoff(self) -> bool:
-        """Whether a member accepts a cutoff."""
+        """Return whether a member accepts a cutoff."""
         return any(member.accepts_cutoff for member, _ in self.members)
 
     @property

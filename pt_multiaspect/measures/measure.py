@@ -284,7 +284,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether lower values are better."""
+        """Return whether lower values are better."""
         return self.LOWER_IS_BETTER
 
     @property
@@ -300,12 +300,12 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     @property
     def accepts_cutoff(self) -> bool:
-        """Whether ``measure @ k`` sets a cutoff."""
+        """Return whether ``measure @ k`` sets a cutoff."""
         return "cutoff" in self.SUPPORTED_PARAMS
 
     @property
     def accepts_aspects(self) -> bool:
-        """Whether scales can be declared for the measure, by its parameter `aspects`."""
+        """Return whether scales can be declared for the measure, by its parameter `aspects`."""
         return "aspects" in self.SUPPORTED_PARAMS
 
     @property
@@ -321,7 +321,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     @property
     def is_multi_aspect(self) -> bool:
-        """Whether it is a measure of several aspects."""
+        """Return whether it is a measure of several aspects."""
         return not self.SINGLE_ASPECT and self.one_aspect is None
 
     @property

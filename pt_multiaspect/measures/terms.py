@@ -279,12 +279,12 @@ class BasedMeasure(TermMeasure):
 
     @property
     def accepts_cutoff(self) -> bool:
-        """Whether a base has a cutoff parameter."""
+        """Return whether a base has a cutoff parameter."""
         return any(base.accepts_cutoff for base in self.bases.each())
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether lower is better for the bases."""
+        """Return whether lower is better for the bases."""
         return any(base.LOWER_IS_BETTER for base in self.bases.each())
 
     @property

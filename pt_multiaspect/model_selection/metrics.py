@@ -76,7 +76,7 @@ class _CatBoostSets:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no set was evaluated."""
+        """Return whether no set was evaluated."""
         return len(self._numbers) == 0
 
     def number_of(self, target: Any) -> int:

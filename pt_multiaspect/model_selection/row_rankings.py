@@ -172,7 +172,10 @@ class RowRankings(Rankings):
 
     @property
     def is_constant(self) -> bool:
-        """Whether the predictions are equal in every query, and some query has two or more rows."""
+        """Return whether the predictions are equal in every query.
+
+        Then some query has two or more rows.
+        """
         n_ret = self.rows.n_ret  # the number of rows of each query
         if n_ret.max(initial=0) < 2:
             return False

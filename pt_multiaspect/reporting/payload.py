@@ -353,7 +353,9 @@ def rankings_payload(
     # Each run adds the documents that no run before it retrieves, with their numbers, and its
     # contributions to each measure.
     documents: list[dict[str, int]] = [{} for _ in topics]
-    contributions_by_label: dict[str, list[Contributions] | str] = {label: [] for label in measures}
+    contributions_by_label: dict[str, list[Contributions] | str] = {}
+    for label in measures:
+        contributions_by_label[label] = []
     ranks = []
     labels = []
     with silence_warnings():

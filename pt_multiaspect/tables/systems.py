@@ -129,12 +129,19 @@ def _style_best(styler: Styler, texts: pd.DataFrame, rows: Sequence[Sequence[Cel
     styler = styler.apply(lambda _: styles, axis=None)
     # Where an interval follows a marked number, in `after`, the number alone has a style.
     for column, head in enumerate(texts.columns):
-        marks_before_interval = [row[column].mark if row[column].after else "" for row in rows]
+        marks_before_interval = [_mark_before_interval(row[column]) for row in rows]
         for mark, style in _STYLES.items():
             is_marked = np.equal(marks_before_interval, mark)
             format_cell = partial(_mark_number, style)
             styler = styler.format(format_cell, subset=(texts.index[is_marked], [head]))
     return styler
+
+
+def _mark_before_interval(cell: Cell) -> str:
+    """Return the mark of a cell whose number an interval follows; empty for other cells."""
+    if cell.after:
+        return cell.mark
+    return ""
 
 
 def _index_and_rows(table: Table) -> tuple[pd.Index[Any], list[list[Cell]]]:

@@ -126,7 +126,7 @@ def search(
 
 
 class _SearchTask(NamedTuple):
-    """What the search needs of a query: its measures with weight, and its documents with gain."""
+    """A query for the search: its measures with weight, and its documents with gain."""
 
     #: The positions of the measures with weight among all, their weights and their progress.
     measures: Ints
